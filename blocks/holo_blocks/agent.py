@@ -38,7 +38,7 @@ from holo_tasks.desktop.programs.app_setting import AppSetting
 from holo_tasks.desktop.sandbox.folders import check_evidence
 from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.loop.ask_model.corrections import CORRECTIONS
-from holo_tasks.machine.patience import awaited
+from holo_tasks.machine.patience import retry_async_while_unavailable
 from holo_tasks.models.encoding import Tier
 from holo_tasks.prefect_server.local_only import check_rest, enter_late
 from holo_tasks.run.desktops.lazy_desktop import Closable, LazyDesktop
@@ -358,7 +358,7 @@ async def _prepared(
     if here:
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
     known = await desktop.resolved_secrets(starts=remote is not None)
-    await awaited(lambda: asyncio.to_thread(destination.check))
+    await retry_async_while_unavailable(lambda: asyncio.to_thread(destination.check))
     opened = {
         "endpoint": endpoint,
         "profile": profile,

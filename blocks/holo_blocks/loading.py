@@ -12,7 +12,7 @@ from prefect.blocks.core import Block
 
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.texts.error_text import first_line
-from holo_tasks.machine.patience import awaited, is_away
+from holo_tasks.machine.patience import is_away, retry_async_while_unavailable
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 
 B = TypeVar("B", bound=Block)
@@ -43,7 +43,7 @@ async def load_block(kind: type[B], name: str, *, environ: Mapping[str, str] | N
             f"Flows here may not use the {slug} block {name!r}: give another one, or add it to {ALLOWED} where the "
             "flow runs."
         )
-    return await awaited(lambda: _loaded(kind, slug, name))
+    return await retry_async_while_unavailable(lambda: _loaded(kind, slug, name))
 
 
 async def _loaded(kind: type[B], slug: str, name: str) -> B:

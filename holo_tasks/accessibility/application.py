@@ -19,8 +19,8 @@ from holo_tasks.accessibility.cached_items import (
     MOST_CHILDREN,
     MOST_ELEMENTS,
     CachedItem,
-    arranged,
     has_wrong_parent,
+    in_tree_order,
     makes_paragraphs,
     newer_item,
     older_item,
@@ -42,7 +42,7 @@ from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import may_show_more
 from holo_tasks.accessibility.sheet_cells import filled_cells
 from holo_tasks.accessibility.swing import is_swing, may_list, visible_part
-from holo_tasks.accessibility.tree_update import Facts, ReadFunctions, UnclearChanges, drawn_over, mended
+from holo_tasks.accessibility.tree_update import Facts, ReadFunctions, UnclearChanges, drawn_over, update_tree
 from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_choice_labels, read_shortcuts, read_values
 from holo_tasks.core.elements.elements import How
 from holo_tasks.core.screen.geometry import Box
@@ -215,10 +215,10 @@ class Application:
             asks = ReadFunctions(
                 partial(self._read_complete, connection),
                 partial(self._facts, connection),
-                partial(self._where, connection),
+                partial(self._read_extents, connection),
             )
             over = drawn_over(self.nodes, anew, hidden=self.is_swing)
-            done = await mended(self.nodes, changes, over, asks, beside=anew != drawn)
+            done = await update_tree(self.nodes, changes, over, asks, beside=anew != drawn)
         except UnclearChanges:
             return False
         if len(done.nodes) > MOST_ELEMENTS or (self.is_swing and done.turned):
@@ -226,7 +226,7 @@ class Application:
         self.nodes = done.nodes
         before = {node.path: node.extents for node in self.nodes}
         moved = await self._measure(connection, done.again, done.extents)
-        if anew != drawn and (moved or self._grown(before)):
+        if anew != drawn and (moved or self._may_have_grown(before)):
             return False
         if self.is_swing and any(self.nodes[place].cell for place in moved):
             return False  # other rows of the table may show
@@ -281,11 +281,11 @@ class Application:
         self.changes += 1
         kept, reported = self._unmoved_paths(drawn), {node.path: node for node in self.nodes}
         self.note = ""
-        items = {} if self.is_swing else await self._cached(connection)
+        items = {} if self.is_swing else await self._read_cache(connection)
         if len(items) > 1:
             await self._complete(connection, items)
             await self._sort(connection, items)
-            self.how, (self.nodes, cut) = "cache", arranged(items)
+            self.how, (self.nodes, cut) = "cache", in_tree_order(items)
             self.note = _CUT if cut else self.note
         else:
             self.how, self.nodes = "walk", []
@@ -323,7 +323,7 @@ class Application:
         self.name = one_line(name or "", NAME_CHARACTERS)
         self.toolkit = one_line(f"{toolkit or 'unknown'} {version or ''}", 60)
 
-    async def _cached(self, connection: Connection) -> dict[str, CachedItem]:
+    async def _read_cache(self, connection: Connection) -> dict[str, CachedItem]:
         """Return the elements of the program's cache by path; empty if it has no cache."""
         until = time.monotonic() + CACHE_OFFER_S
         while True:
@@ -416,7 +416,7 @@ class Application:
         ask, accessible, many = connection.all, protocol.ACCESSIBLE, len(paths)
         roles = [method(path, accessible, "GetRole", "u") for path in paths]
         states = [method(path, accessible, "GetState", "au") for path in paths]
-        reported = await ask(self.bus_name, [*roles, *states, *self._about(paths)])
+        reported = await ask(self.bus_name, [*roles, *states, *self._name_questions(paths)])
         found: dict[str, tuple[Node, list[str]]] = {}
         for path, role, bits, about in zip(
             paths, reported[:many], reported[many : 2 * many], pairs_of(reported[2 * many :], many), strict=True
@@ -468,7 +468,7 @@ class Application:
     async def _facts(self, connection: Connection, paths: Sequence[str]) -> list[Facts | None]:
         """Read the values of elements that may change without a signal: name, states and number of children."""
         states = [method(path, protocol.ACCESSIBLE, "GetState", "au") for path in paths]
-        reported = await connection.all(self.bus_name, [*states, *self._about(paths)])
+        reported = await connection.all(self.bus_name, [*states, *self._name_questions(paths)])
         return [
             None
             if about is None or bits is None
@@ -476,7 +476,7 @@ class Application:
             for bits, about in zip(reported[: len(paths)], pairs_of(reported[len(paths) :], len(paths)), strict=True)
         ]
 
-    def _about(self, paths: Sequence[str]) -> list[Question]:
+    def _name_questions(self, paths: Sequence[str]) -> list[Question]:
         """Return the questions for the name and the number of children of each element."""
         if self.toolkit.lower().startswith("gtk"):  # Qt answers only for single properties
             return [properties_of(path, protocol.ACCESSIBLE) for path in paths]
@@ -502,7 +502,7 @@ class Application:
             if node.states & protocol.VISIBLE and above & protocol.SHOWING:
                 node.states |= protocol.SHOWING
 
-    async def _where(self, connection: Connection, paths: Sequence[str]) -> list[Extents | None]:
+    async def _read_extents(self, connection: Connection, paths: Sequence[str]) -> list[Extents | None]:
         """Read the extents of elements; ``None`` for an element that does not answer."""
         where = protocol.COMPONENT, "GetExtents", "(iiii)", protocol.IN_WINDOW if self.in_window else protocol.ON_SCREEN
         reported = await connection.all(self.bus_name, [method(path, *where) for path in paths])
@@ -521,23 +521,23 @@ class Application:
         while some := [n for n in some if n.placed and n.states & protocol.SHOWING and n.path not in asked]:
             asked |= {node.path for node in some}
             unknown = [node.path for node in some if node.path not in reported]
-            reported = {**reported, **dict(zip(unknown, await self._where(connection, unknown), strict=True))}
+            reported = {**reported, **dict(zip(unknown, await self._read_extents(connection, unknown), strict=True))}
             for node in some:
                 node.extents = reported[node.path]
-            moved, inside = self._moved(before)
+            moved, inside = self._moved_elements(before)
             some = [self.nodes[place] for place in inside]
         embedded.move(self.nodes)
         if any(before[node.path] != node.extents for node in self.nodes):
             self.changes += 1
         return moved
 
-    def _grown(self, before: Mapping[str, Extents | None]) -> bool:
+    def _may_have_grown(self, before: Mapping[str, Extents | None]) -> bool:
         """Return whether an element with children moved or changed its size, so that its children may have moved."""
         held = {node.parent for node in self.nodes}
         holders = (node for place, node in enumerate(self.nodes) if place in held)
         return any((then := before[node.path]) is not None and then != node.extents for node in holders)
 
-    def _moved(self, before: Mapping[str, Extents | None]) -> tuple[set[int], list[int]]:
+    def _moved_elements(self, before: Mapping[str, Extents | None]) -> tuple[set[int], list[int]]:
         """Return the indexes of the elements that moved, and those of all their descendants."""
         moved, inside = set[int](), list[int]()
         within = [False] * len(self.nodes)
@@ -570,7 +570,7 @@ class Application:
                 node for node in await answers(*(partial(self._cell, connection, path) for path in cells)) if node
             ]
             for node in reported:
-                node.parent, node.extents = place, embedded.by(node.extents, table.moved)
+                node.parent, node.extents = place, embedded.shifted_extents(node.extents, table.moved)
             self.nodes += reported
 
     async def _cell(self, connection: Connection, path: str) -> Node:

@@ -1,4 +1,4 @@
-"""Join the trees of all programs into one tree, with boxes on the screen. `assembled` is the main function."""
+"""Join the trees of all programs into one tree, with boxes on the screen. `assemble_tree` is the main function."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import Extents, View, WindowScale, are_plausible, fit, place, popup_fit
-from holo_tasks.accessibility.swing import ROOT_PANE, corrected, described, is_swing
-from holo_tasks.accessibility.toolkits import lacking
+from holo_tasks.accessibility.swing import ROOT_PANE, corrected_extents, is_swing, role_name_value
+from holo_tasks.accessibility.toolkits import why_no_elements
 from holo_tasks.core.elements import elements
 from holo_tasks.core.elements.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
@@ -45,7 +45,7 @@ class _Part:
         return -1 if self.fit is None else self.fit.level
 
 
-def assembled(found: Sequence[Application], view: View) -> ElementTree:
+def assemble_tree(found: Sequence[Application], view: View) -> ElementTree:
     """Return one tree of these programs. Elements of the topmost windows come last.
 
     ``why_not`` of the tree names programs whose elements are missing or not complete.
@@ -61,14 +61,16 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
         reported.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note, scale))
         parts += (part for part in its if view.bound is None or _is_within(part, view))
     merged: list[Element] = []
-    swing = {app: corrected(app.nodes) for app in found if is_swing(app.toolkit)}
+    swing = {app: corrected_extents(app.nodes) for app in found if is_swing(app.toolkit)}
     for part in sorted(parts, key=lambda part: part.level):
-        merged += _placed(part, len(merged), view, swing.get(part.app, ()))
+        merged += _elements_of_window(part, len(merged), view, swing.get(part.app, ()))
     silent: dict[int, str] = {window.pid: window.title for window in view.windows if window.pid}
     for app in found:
         silent.pop(app.pid, None)
     has_reports = merged or any(app.note for app in reported)
-    reported += (elements.Application(title, pid, "", "none", note=lacking(pid)) for pid, title in silent.items())
+    reported += (
+        elements.Application(title, pid, "", "none", note=why_no_elements(pid)) for pid, title in silent.items()
+    )
     notes = [f"{app.name or f'Process {app.pid}'}: {app.note}." for app in reported if app.note]
     why_not = " ".join(notes if has_reports else [NOBODY, *notes])
     return ElementTree(tuple(merged), tuple(reported), complete=not notes and bool(merged), why_not=why_not)
@@ -99,7 +101,7 @@ def _fit(app: Application, places: Sequence[int], view: View) -> WindowScale | N
     return fit(extents, window.name, app.pid, view.windows, in_window=app.in_window)
 
 
-def _placed(part: _Part, first: int, view: View, swing: Sequence[Extents | None]) -> list[Element]:
+def _elements_of_window(part: _Part, first: int, view: View, swing: Sequence[Extents | None]) -> list[Element]:
     """Return a window's elements with their boxes; their ids start at ``first``.
 
     ``swing`` holds the corrected extents of all elements of a Java program. It is empty for other programs.
@@ -114,7 +116,7 @@ def _placed(part: _Part, first: int, view: View, swing: Sequence[Extents | None]
         above = app.nodes[node.parent] if node.parent >= 0 else None
         popup = _popup(node, above, app.pid, view) if app.in_window and above is not None else None
         fits[place_in] = popup or (page if page and node.role == PAGE else fits[node.parent])
-        role, name, value = described(node, roles[node.parent]) if swing else (node.role, node.name, node.value)
+        role, name, value = role_name_value(node, roles[node.parent]) if swing else (node.role, node.name, node.value)
         roles[place_in], extents = role, swing[place_in] if swing else node.extents
         box, covered = _box(fits[place_in], app.pid, node, extents, view)
         pane = None if popup else panes[node.parent]
@@ -129,7 +131,7 @@ def _placed(part: _Part, first: int, view: View, swing: Sequence[Extents | None]
         node.seen = box
         shortcut = node.shortcut or ""
         reported = role, name, states, box, ids[node.parent], value, node.protected, shortcut
-        node.element = _element(node.element, number, reported, app)
+        node.element = _updated_element(node.element, number, reported, app)
         made.append(node.element)
     return made
 
@@ -144,7 +146,7 @@ def _page_fit(part: _Part) -> WindowScale | None:
     return WindowScale(1.0, 0.0, 0.0, part.fit.level)
 
 
-def _element(before: Element | None, number: int, reported: _Values, app: Application) -> Element:
+def _updated_element(before: Element | None, number: int, reported: _Values, app: Application) -> Element:
     """Return an element with these values; ``before`` itself if it has them already."""
     role, name, states, box, parent, value, protected, shortcut = reported
     if before is not None and (before.id, before.application) == (number, app.name):

@@ -7,7 +7,7 @@ accessibility bus would accept messages of a gigabyte.
 For programs of another user the bus listens on a second socket, which that user owns. It then accepts only that user
 and ours, and the registry runs as that user.
 
-`launch` starts a `Bus`, and `listening` waits for it; `desktop.session.x_session` calls both.
+`launch` starts a `Bus`, and `await_bus` waits for it; `desktop.session.x_session` calls both.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def launch(
     closed: bool = False,
     guest: BusUser | None = None,
 ) -> Bus:
-    """Start a bus whose socket is in ``folder``; `listening` waits for it.
+    """Start a bus whose socket is in ``folder``; `await_bus` waits for it.
 
     ``start`` takes the arguments of `subprocess.Popen`. A ``closed`` program, and programs of a ``guest``, cannot set
     variables for the registry. If the bus cannot be started, ``unavailable_reason`` of the result gives the reason.
@@ -204,7 +204,7 @@ def launch(
     return Bus(process, address, ready, why_not, guest)
 
 
-def listening(bus: Bus) -> Bus:
+def await_bus(bus: Bus) -> Bus:
     """Wait until the bus accepts connections, and return it.
 
     If it does not start, return a bus without a process, whose ``unavailable_reason`` gives the reason.

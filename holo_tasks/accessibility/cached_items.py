@@ -60,7 +60,7 @@ def makes_paragraphs(item: CachedItem) -> bool:
     return item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)
 
 
-def arranged(items: Mapping[str, CachedItem]) -> tuple[list[Node], bool]:
+def in_tree_order(items: Mapping[str, CachedItem]) -> tuple[list[Node], bool]:
     """Return the elements in tree order, each after its parent, without those that are not below the root.
 
     The second result is whether the tree was cut because it is too large or too deep.

@@ -28,11 +28,11 @@ def move(nodes: Sequence[Placed]) -> None:
         return
     for node in nodes:
         above = nodes[node.parent] if node.parent >= 0 else None
-        node.moved = (0, 0) if above is None else _off(node, above) if node.adopted else above.moved
-        node.extents = by(node.extents, node.moved)
+        node.moved = (0, 0) if above is None else _offset_to_parent(node, above) if node.adopted else above.moved
+        node.extents = shifted_extents(node.extents, node.moved)
 
 
-def by(extents: Extents | None, off: tuple[int, int]) -> Extents | None:
+def shifted_extents(extents: Extents | None, off: tuple[int, int]) -> Extents | None:
     """Return extents moved by ``off`` pixels to the right and down; ``None`` stays ``None``."""
     if extents is None:
         return None
@@ -40,7 +40,7 @@ def by(extents: Extents | None, off: tuple[int, int]) -> Extents | None:
     return left + off[0], top + off[1], width, height
 
 
-def _off(node: Placed, above: Placed) -> tuple[int, int]:
+def _offset_to_parent(node: Placed, above: Placed) -> tuple[int, int]:
     """Return the offset from a part to its parent if both have the same size, else zero."""
     if node.extents is None or above.extents is None:
         return 0, 0

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
-from holo_tasks.accessibility.assembly import assembled
+from holo_tasks.accessibility.assembly import assemble_tree
 from holo_tasks.accessibility.connection import DAEMON, Connection, NoAnswer
 from holo_tasks.accessibility.placement import View
 from holo_tasks.core.elements.elements import ElementTree
@@ -68,7 +68,7 @@ class Reader:
         await self._refresh(found, view, began + LONGEST_S)
         mark = (view.windows, view.size, view.bound, [(app.bus_name, app.changes, app.note, app.late) for app in found])
         if self._last is None or self._last[0] != mark:
-            self._last = mark, assembled(found, view)
+            self._last = mark, assemble_tree(found, view)
         reported = self._last[1]
         took_ms, moving = 1000 * (time.monotonic() - began), any(app.moving(view) for app in found)
         return ElementTree(
@@ -114,7 +114,7 @@ class Reader:
             left = until - time.monotonic()
             reading = app.reading
             if reading is None or reading.done():
-                reading = app.reading = asyncio.create_task(_refreshed(app, view, left))
+                reading = app.reading = asyncio.create_task(_refresh(app, view, left))
             done, _ = await asyncio.wait([reading], timeout=max(0.0, min(left, LATE_S) if app.late else left))
             # A slow reading goes on in its task, and the next call may get its result.
             app.late = app.late or not done
@@ -128,7 +128,7 @@ class Reader:
         self._names = None
 
 
-async def _refreshed(app: Application, view: View, most_s: float) -> None:
+async def _refresh(app: Application, view: View, most_s: float) -> None:
     try:
         async with asyncio.timeout(most_s):
             await app.refresh(view)

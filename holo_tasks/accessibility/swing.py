@@ -1,7 +1,8 @@
 """Correct the roles, names and positions of Java's elements, as Debian's wrapper (libatk-wrapper-java) publishes them.
 
 The wrapper adds the place of an element in its container to the position of its parent in the tree. The two differ for
-pages of tabs, entries of menus, and dialogs. `corrected` and `described` are the main functions; `assembly` calls them.
+pages of tabs, entries of menus, and dialogs. `corrected_extents` and `role_name_value` are the main functions;
+`assembly` calls them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def may_list(node: Node) -> bool:
     return bool(node.states & protocol.SHOWING) or node.role in MENUS
 
 
-def described(node: Node, above_role: str) -> tuple[str, str, str]:
+def role_name_value(node: Node, above_role: str) -> tuple[str, str, str]:
     """Return role, name and value of an element. ``above_role`` is the corrected role of its parent.
 
     The wrapper publishes the chosen option as the name of a combo box.
@@ -48,7 +49,7 @@ def described(node: Node, above_role: str) -> tuple[str, str, str]:
     return role, name, value
 
 
-def corrected(nodes: Sequence[Node]) -> list[Extents | None]:
+def corrected_extents(nodes: Sequence[Node]) -> list[Extents | None]:
     """Return the extents of all elements of a program, with those corrected that the wrapper reports wrongly."""
     below: dict[int, list[int]] = {}
     for place, node in enumerate(nodes):
@@ -61,18 +62,22 @@ def corrected(nodes: Sequence[Node]) -> list[Extents | None]:
         elif node.role == POPUP and inside and nodes[inside[0]].role == "scroll pane":
             # The popup of a combo box: its list is reported at the right place, and itself at a wrong one.
             right, down = _way_into(node.extents, [nodes[each] for each in inside])
-            found[place] = _moved(node.extents, -right, -down)
+            found[place] = _shifted_extents(node.extents, -right, -down)
         elif node.role in POPUPS and inside:
             popup = found[place] if node.role == POPUP else _popup([nodes[each] for each in inside], nodes)
             for each in inside if popup else ():
-                found[each] = _moved(nodes[each].extents, *_way_into(popup, [nodes[other] for other in inside]))
+                found[each] = _shifted_extents(
+                    nodes[each].extents, *_way_into(popup, [nodes[other] for other in inside])
+                )
         elif node.role == "tab" and node.parent >= 0 and node.extents and (tabs := found[node.parent]):
             for each in inside:
-                found[each] = _moved(nodes[each].extents, tabs[0] - node.extents[0], tabs[1] - node.extents[1])
+                found[each] = _shifted_extents(
+                    nodes[each].extents, tabs[0] - node.extents[0], tabs[1] - node.extents[1]
+                )
     return found
 
 
-def _moved(extents: Extents | None, right: int, down: int) -> Extents | None:
+def _shifted_extents(extents: Extents | None, right: int, down: int) -> Extents | None:
     return extents and (extents[0] + right, extents[1] + down, *extents[2:])
 
 

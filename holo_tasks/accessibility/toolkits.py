@@ -1,6 +1,6 @@
 """Recognize the toolkits of programs, set the variables that they need, and name the packages that they lack.
 
-`variables` is the main function for a program that is started, `lacking` for one that runs.
+`variables` is the main function for a program that is started, `why_no_elements` for one that runs.
 """
 
 from __future__ import annotations
@@ -63,18 +63,18 @@ def variables(command: Sequence[str], given: Mapping[str, str], added: Collectio
     return {name: text for name, text in found.items() if name not in added}
 
 
-def lacking(pid: int) -> str:
+def why_no_elements(pid: int) -> str:
     """Return why a running program publishes no elements, and a remedy if there is one."""
     try:
         started = stat_of(process(pid))[19]
-        return _lacking(pid, started)
+        return _why_no_elements(pid, started)
     except (OSError, IndexError):  # it has ended, or belongs to another user
         return NO_TREE
 
 
 def missing_package(pid: int) -> str:
     """Return the advice to install a package for a running program, or an empty string if it needs none."""
-    said = lacking(pid)
+    said = why_no_elements(pid)
     return said if "; install " in said else ""
 
 
@@ -85,7 +85,7 @@ def toolkit_of(pid: int) -> str:
 
 
 @lru_cache(maxsize=256)
-def _lacking(pid: int, started: str) -> str:
+def _why_no_elements(pid: int, started: str) -> str:
     """``started`` tells the process from a later one with the same number."""
     toolkit = toolkit_of(pid)
     match toolkit:

@@ -1,7 +1,8 @@
 """Update a tree by reading only the elements that changed by the program's signals, and those that were repainted.
 
 Repainted elements are read even without a signal, because programs do not signal every change. If the changes are
-unclear, or too many, `UnclearChanges` is raised, and `application` reads the whole tree. `mended` is the main function.
+unclear, or too many, `UnclearChanges` is raised, and `application` reads the whole tree. `update_tree` is the main
+function.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box], *, hidden: bool = Fa
     return found
 
 
-async def mended(
+async def update_tree(
     nodes: list[Node], changes: Changes, over: Sequence[int], asks: ReadFunctions, *, beside: bool = False
 ) -> UpdatedTree:
     """Return the tree with its changed elements read again. Raises `UnclearChanges` if only a full reading is safe.
@@ -113,7 +114,7 @@ async def mended(
     fresh = await _fresh(nodes, places, children, asks)
     if unknown - fresh.keys():
         raise UnclearChanges
-    now = _arranged(nodes, below, children, fresh) if children else nodes
+    now = _in_tree_order(nodes, below, children, fresh) if children else nodes
     again = [nodes[place] for place in wanted] + [node for node, _ in fresh.values()]
     there = {node.path for node in now}
     if any(answer is None and nodes[place].path in there for place, answer in zip(wanted, read, strict=True)):
@@ -212,7 +213,7 @@ async def _fresh(
     raise UnclearChanges
 
 
-def _arranged(
+def _in_tree_order(
     nodes: list[Node],
     below: list[list[int]],
     children: dict[int, list[str]],

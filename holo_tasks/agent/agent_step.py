@@ -26,7 +26,7 @@ from holo_tasks.run.items.journal import current_journal
 from holo_tasks.run.prefect_edge.killed import as_killed
 from holo_tasks.run.prefect_edge.secret_filter import ScrubbedRunName, with_scrubbed_errors
 from holo_tasks.run.run import current_guard, current_run, running_here
-from holo_tasks.run.subgoal_context import current_walk, stepping
+from holo_tasks.run.subgoal_context import as_current_walk, current_walk
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MOST_PATIENCE_S = 120.0
@@ -170,7 +170,7 @@ def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitab
 
 def _walking() -> Walk:
     walk = current_walk()
-    assert walk is not None  # set by `stepping` in the functions below
+    assert walk is not None  # set by `as_current_walk` in the functions below
     return walk
 
 
@@ -205,7 +205,7 @@ async def act(number: int, what: str) -> str | _NoInputSent:
 
 async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
     """Run the walk's decision as a task that is named after its step. A cached decision costs no call."""
-    with stepping(walk):
+    with as_current_walk(walk):
         seen = walk.seen.shot.sha256 if walk.seen else ""
         if current_run().options.cache_decisions:
             situation = walk.situation(answer_only=answer_only)
@@ -219,7 +219,7 @@ async def decide_by_script(walk: Walk, brain: Brain) -> Step:
     """Run a script's decision as a task that is named after its step. It costs no call."""
     token = _brain.set(brain)
     try:
-        with stepping(walk), tags("layer:script"):
+        with as_current_walk(walk), tags("layer:script"):
             return await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
     finally:
         _brain.reset(token)
@@ -242,7 +242,7 @@ async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
     # The step is passed by context: Prefect searches parameters for task results, field by field.
     token = _step.set(step)
     try:
-        with stepping(walk):
+        with as_current_walk(walk):
             done = await act(walk.step, f"{by}{label(step.tool_call)}")
         if isinstance(done, _NoInputSent):
             raise done.error

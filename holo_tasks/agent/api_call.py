@@ -27,7 +27,7 @@ from holo_tasks.safety.scrubbing import scrub_text
 R = TypeVar("R")
 REASON_CHARACTERS = 600
 """Longest reason of a failed call in trace and messages. It may contain text from a server."""
-_calling: ContextVar[Callable[[], Awaitable[Any]]] = ContextVar("holo_api_call")
+_api_function: ContextVar[Callable[[], Awaitable[Any]]] = ContextVar("holo_api_call")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _CallResult:
 async def call_api(number: int, what: str) -> _CallResult:
     """Call a program's API, once. A `GaveUp` becomes a result, so the task does not fail."""
     try:
-        return _CallResult(await _calling.get()())
+        return _CallResult(await _api_function.get()())
     except GaveUp as error:
         return _CallResult(gave_up=named(scrub_text(str(error)), REASON_CHARACTERS))
 
@@ -56,7 +56,7 @@ class ApiCall:
     api: Api
     changes: bool
 
-    async def answered(self, read: AnswerReader[R]) -> Answered[R]:
+    async def get_answer(self, read: AnswerReader[R]) -> Answered[R]:
         """Make the call and return its answer.
 
         Raises `GaveUp` if the API gave up, which promises that it did nothing, or if its result does not fit the goal.
@@ -70,7 +70,7 @@ class ApiCall:
         number = await self._intend(what)
         journal, began_s = walk.services.journal, walk.services.now_s()
         try:
-            said = await self._called()
+            said = await self._call_until_deadline()
         except Exception as error:  # raised again below: the call is code of the flow's author
             why = scrub_text(str(error)) or type(error).__name__
             await walk.record(events.ActionFailed(reason=named(why, REASON_CHARACTERS)))
@@ -85,7 +85,7 @@ class ApiCall:
             await journal.done(number)
         took_us = round((walk.services.now_s() - began_s) * 1_000_000)
         await walk.record(events.ActionDone(took_us=took_us, input_events=0))
-        return await self._read(said.value, what, read)
+        return await self._record_answer(said.value, what, read)
 
     def _check(self) -> None:
         """Raise if the run is suspended or past a limit."""
@@ -107,9 +107,9 @@ class ApiCall:
         if self.changes:
             self.walk.guard.count_action()
 
-    async def _called(self) -> _CallResult:
+    async def _call_until_deadline(self) -> _CallResult:
         """Make the call, until the first deadline of the scopes around it."""
-        calling = _calling.set(self.api.answer)
+        calling = _api_function.set(self.api.answer)
         try:
             async with AsyncExitStack() as stack:
                 for scope in self.walk.guard.lineage():
@@ -122,12 +122,12 @@ class ApiCall:
             self._count()  # the call may have had its effect
             raise
         finally:
-            _calling.reset(calling)
+            _api_function.reset(calling)
 
-    async def _read(self, value: Any, what: str, read: AnswerReader[R]) -> Answered[R]:
+    async def _record_answer(self, value: Any, what: str, read: AnswerReader[R]) -> Answered[R]:
         """Convert the result to the type of the goal's answer, and record it as a decision."""
         try:
-            answer, text = _read(value, read)
+            answer, text = _parse_answer(value, read)
         except ValueError as error:
             why = named(" ".join(str(error).split()), REASON_CHARACTERS)
             raise GaveUp(f"What the API returned is not the answer that was asked for: {why}.", layer=API) from None
@@ -144,7 +144,7 @@ class ApiCall:
         return Answered(answer, text, walk.step)
 
 
-def _read(value: Any, read: AnswerReader[R]) -> tuple[R, str]:
+def _parse_answer(value: Any, read: AnswerReader[R]) -> tuple[R, str]:
     """Return the answer and its text. Raises `ValueError` if the value does not fit."""
     plain = TypeAdapter(Any).dump_python(value, mode="json")
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False)

@@ -86,15 +86,15 @@ class Layers:
     data: Mapping[str, Any] = field(default_factory=dict)
     layer: str = ""
     _task: str = field(init=False, repr=False)
-    _once: EffectButtons = field(init=False, repr=False)
+    _effect_buttons: EffectButtons = field(init=False, repr=False)
     _secrets: frozenset[str] | None = field(init=False, repr=False)
     _replay: Replay | None = field(default=None, init=False, repr=False)
-    _keeping: ReplayResults | None = field(default=None, init=False, repr=False)
+    _replay_results: ReplayResults | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
-        self._once = EffectButtons(self.options.press_once, self._certainly_not_done)  # shared by all layers
+        self._effect_buttons = EffectButtons(self.options.press_once, self._certainly_not_done)  # shared by all layers
         self._declare_effects()
         self._check_windows()
 
@@ -108,11 +108,11 @@ class Layers:
         layers, why, doubt = list(self.options.order), "", ""
         while True:
             self.layer = layers.pop(0)
-            begun = await self._intents()
+            begun = await self._count_intents()
             try:
                 if self.layer == PERSON:
-                    return await self._by_person(why, doubt)
-                return await self._by(self.layer, last=not layers)
+                    return await self._ask_person(why, doubt)
+                return await self._run_layer(self.layer, last=not layers)
             except (GaveUp, ModelFailed) as error:
                 if isinstance(error, GaveUp) and why and not layers:
                     # The message needs the reason of the first layer, too, for the person who reads it.
@@ -120,29 +120,29 @@ class Layers:
                 if error.transient or not layers:
                     raise
                 why = str(error)
-            if await self._intents() > begun and layers[0] != PERSON:
+            if await self._count_intents() > begun and layers[0] != PERSON:
                 doubt = await self._look_for_effect(why)
                 layers = [layer for layer in layers if layer == PERSON or not doubt]
-            elif await self._intents() > begun:
+            elif await self._count_intents() > begun:
                 doubt = f"{_ACTED.get(self.layer, 'Somebody has acted')}; look whether it came about before you do it. "
             if not layers:
                 raise NeedsPerson(f"{why} {doubt}")
             await self.walk.record(events.LayerChanged(source=self.layer, target=layers[0], reason=why))
             self._begin_anew(self._facts(why))
 
-    async def _by(self, layer: str, *, last: bool) -> Answered[Any]:
+    async def _run_layer(self, layer: str, *, last: bool) -> Answered[Any]:
         """Let the model or the script work with an empty history, or call the program's API."""
         if layer == API:
             assert self.options.api is not None
             changes = self.options.declared_effect.changes
-            return await ApiCall(self.run, self.walk, self.options.api, changes).answered(self.read)
+            return await ApiCall(self.run, self.walk, self.options.api, changes).get_answer(self.read)
         if not last or PERSON in self.options.order:  # the next layer comes before a hand-off by this one
             self.walk.services = replace(self.walk.services, person=None)
         brain = self._brain(layer)
         self._replay = self._replay_of(brain)
-        self._keeping = self._keeping_of(brain)
+        self._replay_results = self._replay_results_of(brain)
         executor = self._executor(layer)
-        helped = self._helped(brain, executor)
+        helped = self._step_helper(brain, executor)
         self.walk.secrets = self._secrets if brain is None else None  # a script's author may name any secret
         # A script finds its targets on the screen, so the correction of the model's coordinates is not for it.
         self.walk.services = replace(
@@ -156,8 +156,8 @@ class Layers:
             decide=self._decide(brain) if helped is None else helped.decide,
             max_steps=self.max_steps,
             guide=self._guide(brain),
-            once=self._once,
-            last=last,
+            effect_buttons=self._effect_buttons,
+            is_last_layer=last,
             macro=self.macros.do if self.macros else None,
         )
         try:
@@ -165,24 +165,24 @@ class Layers:
             return answered
         finally:
             self._replay = None
-            await self._closed(brain, helped)
+            await self._close_script(brain, helped)
 
-    def _helped(self, brain: Brain | None, executor: Executor) -> OneStep | None:
+    def _step_helper(self, brain: Brain | None, executor: Executor) -> OneStep | None:
         """Return the helper that gives misfit steps of a playbook to the model. ``None`` without both layers."""
         if not isinstance(brain, PlaybookBrain) or MODEL not in self.options.order:
             return None
         correction = self.run.outside.correction
         lent = StepContext(self.goal, self._task, self.data, self._secrets, correction, self.options.retry_click)
-        return OneStep(brain, executor, self._decide(brain), self._once, lent)
+        return OneStep(brain, executor, self._decide(brain), self._effect_buttons, lent)
 
-    async def _closed(self, brain: Brain | None, helped: OneStep | None) -> None:
+    async def _close_script(self, brain: Brain | None, helped: OneStep | None) -> None:
         """Close the script, and store the results of a playbook's steps."""
         if brain is None:
             return
         await (helped or brain).close()
         if helped is not None and helped.answered:
             self.layer = MODEL
-        keeping, self._keeping = self._keeping, None
+        keeping, self._replay_results = self._replay_results, None
         if keeping is not None:
             await keeping.store(self.run, helped.healed if helped is not None else ())
         if isinstance(brain, PlaybookBrain):
@@ -196,7 +196,7 @@ class Layers:
             inventory = await self.run.discovery.inventory_text(self.run, self.walk)
             self.walk.transcript = replace(self.walk.transcript, surroundings=inventory)
 
-    async def _by_person(self, why: str, doubt: str) -> Answered[Any]:
+    async def _ask_person(self, why: str, doubt: str) -> Answered[Any]:
         goal = self._task.partition("\n")[0] + (f" ({self.about})" if self.about else "")
         for _ in range(MOST_ASKED):
             answer = await ask_person(f"{goal} {why} {doubt}".strip(), self.walk)
@@ -221,7 +221,7 @@ class Layers:
             self._begin_anew(answer.sentence)
             self.layer = others[0]
             try:
-                return await self._by(self.layer, last=False)
+                return await self._run_layer(self.layer, last=False)
             except BaseException:
                 self.layer = PERSON
                 raise
@@ -230,7 +230,7 @@ class Layers:
         if problem := await self._executor(PERSON).carry_out(self._guide().accept()):
             raise GaveUp(problem, layer=PERSON)
         if self.probe is not None:
-            found = await self._probed(self.probe)
+            found = await self._run_probe(self.probe)
             if found is NOT_DONE:
                 raise GaveUp("It is not there: it was looked for.", layer=PERSON)
             if found is not None:
@@ -238,10 +238,10 @@ class Layers:
         readers = [layer for layer in others if layer != API] or [MODEL]
         for layer in readers[:-1]:
             with suppress(GaveUp, InvalidUsage):
-                return await self._read_off(layer, answer)
-        return await self._read_off(readers[-1], answer)
+                return await self._read_answer_from_screen(layer, answer)
+        return await self._read_answer_from_screen(readers[-1], answer)
 
-    async def _read_off(self, layer: str, answer: Answer) -> Answered[Any]:
+    async def _read_answer_from_screen(self, layer: str, answer: Answer) -> Answered[Any]:
         """Let a layer read the answer from the present screen without acting, because the person has done the work."""
         self._begin_anew(f"{answer.sentence} Do nothing; answer from what the screen shows.")
         walk = self.walk
@@ -255,7 +255,7 @@ class Layers:
         finally:
             if brain is not None:
                 await brain.close()
-        await walk.decided(step, scripted=brain is not None)
+        await walk.record_decision(step, scripted=brain is not None)
         if not isinstance(step.tool_call, AnswerCall):
             raise GaveUp("The result cannot be read from the screen as it is.", layer=PERSON)
         try:
@@ -268,7 +268,7 @@ class Layers:
 
         Raises `EffectFound` if the effect is there.
         """
-        found = await self._probed(self.probe) if self.probe is not None else None
+        found = await self._run_probe(self.probe) if self.probe is not None else None
         if found is None:
             acted = _ACTED.get(self.layer, "Somebody has acted")
             return f"{acted}, and nobody knows whether that came about; nothing was repeated. "
@@ -278,16 +278,16 @@ class Layers:
 
     async def _certainly_not_done(self) -> bool:
         """Return whether the effect is certainly missing. Raises `EffectFound` if it is there."""
-        found = await self._probed(self.probe) if self.probe is not None else None
+        found = await self._run_probe(self.probe) if self.probe is not None else None
         if found is None or found is NOT_DONE:
             return found is NOT_DONE
         raise EffectFound(found)
 
-    async def _probed(self, probe: Callable[[], Awaitable[Any]]) -> Any:
+    async def _run_probe(self, probe: Callable[[], Awaitable[Any]]) -> Any:
         with journalled(None), progress(1):
             return await probe()
 
-    async def _intents(self) -> int:
+    async def _count_intents(self) -> int:
         """Return the number of intents in the journal of the business item."""
         claim = self.walk.services.journal
         if not isinstance(claim, Claim):
@@ -300,7 +300,7 @@ class Layers:
         plan = script.plan if isinstance(script, Script) and brain is not None else None
         return None if plan is None else Replay(self.run, self.walk.number, plan)
 
-    def _keeping_of(self, brain: Brain | None) -> ReplayResults | None:
+    def _replay_results_of(self, brain: Brain | None) -> ReplayResults | None:
         """Return the store of a playbook's results, or ``None`` if they are not counted."""
         script = self.options.script
         if not isinstance(script, Script) or not isinstance(brain, PlaybookBrain):
@@ -340,8 +340,8 @@ class Layers:
 
         async def decide(walk: Walk, answer_only: bool) -> Step:
             step = await (decide_by_script(walk, brain) if replay is None else replay.decide(walk, brain))
-            if self._keeping is not None:
-                self._keeping.decided(walk, step)
+            if self._replay_results is not None:
+                self._replay_results.decided(walk, step)
             # A script declares for each step whether it may be repeated, whatever the label of its target.
             apply_intent(walk, brain.intent, self.options.retry_click)
             return step
@@ -364,12 +364,12 @@ class Layers:
             seen=None,
             _corrections=None,
             _attempt=0,
-            _asked=False,
-            _spans={},
+            _model_was_asked=False,
+            _durations_us={},
             whereabouts=None,
             safe_to_repeat=self.options.retry_click,
             held=(),
-            waits_on=True,
+            extends_waits=True,
         )
 
     def _declare_effects(self) -> None:
@@ -385,7 +385,7 @@ class Layers:
                 f"{', '.join(sorted(both))} cannot be both in a playbook's press_once and in retry_click=: a button "
                 "with an effect is not clicked again."
             )
-        self._once.declare([label for label in labels if "{" not in label])
+        self._effect_buttons.declare([label for label in labels if "{" not in label])
 
     def _check_windows(self) -> None:
         script = self.options.script

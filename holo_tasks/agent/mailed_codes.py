@@ -63,7 +63,7 @@ class MailedCodes:
         while True:
             unread = ""
             try:
-                found = {letter.source: code for letter in await self._letters() if (code := self._in(letter))}
+                found = {letter.source: code for letter in await self._letters() if (code := self._code_in(letter))}
             except MailboxUnreachable as error:
                 found, unread = {}, f" {error}"
             self._seen |= found.keys()
@@ -80,7 +80,7 @@ class MailedCodes:
                 raise GaveUp(f"No code came from {exact(self._sender)} within {self._within_s:g} seconds.{unread}")
             await asyncio.sleep(min(LOOK_S, left_s))
 
-    def _in(self, letter: Letter) -> str:
+    def _code_in(self, letter: Letter) -> str:
         """Return the code in a mail if the mail is new, from the sender, and not older than the request. Else empty."""
         if letter.source in self._seen or letter.date is None or letter.problems:
             return ""

@@ -42,7 +42,7 @@ from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.services import Services
 from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.memory import reuse
-from holo_tasks.machine.patience import awaited
+from holo_tasks.machine.patience import retry_async_while_unavailable
 from holo_tasks.machine.process_protection import close_process
 from holo_tasks.models.address import shown
 from holo_tasks.models.build_model import model_at
@@ -62,7 +62,7 @@ from holo_tasks.run.prefect_edge.unreported_runs import report_and_log
 from holo_tasks.run.rules.redactors import redactor_for, text_filter
 from holo_tasks.run.rules.remote_screen_rules import check_remote_rules
 from holo_tasks.run.rules.screen_text_rules import unread_text_warning
-from holo_tasks.run.run import Run, check_price, current_guard, ending, guarded, open_run
+from holo_tasks.run.run import Run, check_price, current_guard, guarded, open_run, status_and_reason
 from holo_tasks.run.run_options import RunOptions
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.masking.settings import Redaction
@@ -74,7 +74,7 @@ from holo_tasks.safety.records.items import Items
 from holo_tasks.safety.records.ledger import Ledger
 from holo_tasks.safety.records.run_list import RunBook
 from holo_tasks.safety.records.used_codes import UsedCodes
-from holo_tasks.safety.scrubbed_model import ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbed_model import ScrubbedRecorder, with_scrubber
 from holo_tasks.safety.scrubbing import scrub_error, scrub_logs, secrets_registered
 from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 from holo_tasks.telemetry.observer_factory import observer_for
@@ -149,14 +149,16 @@ async def open_agent(
     watch = observer_for(os.environ, local_only=endpoint.local_only)
     where = home or holo_home()
     store = store_at(where)
-    await _tell_of_before(where, options.policy)
+    await _report_earlier_runs(where, options.policy)
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
     values, seeds = values_of(known), {name: seed for name, one in known.items() if (seed := one.seed) is not None}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, typed, codes)
     if redaction is not None and redaction.windows and isinstance(desktop, ReportsWindows):
         desktop.tells_windows = True
     book = RunBook(store)
-    await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
+    await retry_async_while_unavailable(
+        lambda: asyncio.to_thread(book.check)
+    )  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(run_id or new_run_id(), home=where))
     subscribed = Subscribed(options.hooks, watch)
     kept_by: Recorder = ForwardingRecorder(
@@ -165,7 +167,7 @@ async def open_agent(
     run_id, trace, inside = recorder.run_id, recorder.uri, flow_run_id()
     with secrets_registered(scrubber):
         most = Guard(title, limits, 0.0, current_guard()).cost_limit_micro
-        async with _listed(book, recorder, title, model.name, most) as listed:
+        async with _on_run_list(book, recorder, title, model.name, most) as listed:
             under_way = Running.here(run_id, title, trace, inside, began_s)
             outside = Services(
                 desktop=desktop,
@@ -257,11 +259,11 @@ def _without_values(
         raise InvalidUsage(
             f"The token or key holds the value of a secret ({exact(scrubber.text(key))}), and it would be stored."
         )
-    hidden = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
-    return scrubber.text(title), scrubbed(model, scrubber), hidden
+    hidden = {name: with_scrubber(advisor, scrubber) for name, advisor in advisors.items()}
+    return scrubber.text(title), with_scrubber(model, scrubber), hidden
 
 
-async def _tell_of_before(home: Path, rules: Rules) -> None:
+async def _report_earlier_runs(home: Path, rules: Rules) -> None:
     """File the dead-letter notes of earlier runs, and log that. Warn if rules need OCR that is not installed."""
     for noted in await asyncio.to_thread(file_noted, home):
         logger.warning("%s", noted)
@@ -270,18 +272,18 @@ async def _tell_of_before(home: Path, rules: Rules) -> None:
 
 
 @dataclass
-class _Listed:
+class _RunHolder:
     """Holder of the run on the list of runs, set once it is open."""
 
     run: Run | None = None
 
 
 @asynccontextmanager
-async def _listed(
+async def _on_run_list(
     book: RunBook, recorder: TraceRecorder, title: str, model: str, limit_micro: int | None
-) -> AsyncIterator[_Listed]:
+) -> AsyncIterator[_RunHolder]:
     """Record the begin and the end of a run on the list of runs. The trace is closed and delivered at the end."""
-    listed = _Listed()
+    listed = _RunHolder()
 
     async def ended(status: Status, reason: str, steps: int, spent_micro: int | None) -> None:
         with contextlib.suppress(InvalidUsage):  # the list is for people only; the trace has the end of the run
@@ -303,7 +305,7 @@ async def _listed(
         yield listed
     except BaseException as error:
         if listed.run is None:
-            await ended(*ending(error), steps=0, spent_micro=0)
+            await ended(*status_and_reason(error), steps=0, spent_micro=0)
         if (hidden := scrub_error(error)) is error:
             raise
         raise hidden from None

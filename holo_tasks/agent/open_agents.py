@@ -20,7 +20,7 @@ from typing import Any, TypeVar, get_args
 import httpx
 
 from holo_tasks.agent.open_agent import open_agent
-from holo_tasks.agent.stations import Fresh, Station, Stations, broke
+from holo_tasks.agent.stations import Fresh, Station, Stations, is_broken_desktop
 from holo_tasks.audit import Destination
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.core.errors import InvalidUsage, Killed, LimitReached, StoreLost, Unavailable
@@ -76,9 +76,9 @@ class Agents:
         around = scopes_around(self.run.guard)
         mapped = FairMap(
             items,
-            lambda number, item: self._worked_on(work, number, item),
+            lambda number, item: self._work_on_item(work, number, item),
             at_once=self.desktops,
-            ends=lambda error: ends_all(error, around),
+            ends=lambda error: stops_all_items(error, around),
         )
         self._maps.append(mapped)
         outcomes = mapped.outcomes()
@@ -99,21 +99,23 @@ class Agents:
         """Cancel the items under way."""
         await asyncio.gather(*(mapped.stop() for mapped in self._maps))
 
-    async def _worked_on(self, work: Callable[[T], Awaitable[R]], number: int, item: T) -> Outcome[T, R]:
+    async def _work_on_item(self, work: Callable[[T], Awaitable[R]], number: int, item: T) -> Outcome[T, R]:
         only_looks = bool(getattr(work, "only_looks", False))
         tries = 0
         while True:
             tries += 1
-            async with self._stations.one() as station:
-                found, error = await _tried(station, lambda: work(item), number)
+            async with self._stations.lend() as station:
+                found, error = await _try_item(station, lambda: work(item), number)
                 if error is not None and not station.used:
                     self._stations.check_start()
-                again = broke(error) and station.is_untouched and (only_looks or not station.acted)
+                again = is_broken_desktop(error) and station.is_untouched and (only_looks or not station.acted)
             if not again or tries >= TRIES:
                 return Outcome(item, number, found, error, tries)
 
 
-async def _tried(station: Station, call: Callable[[], Awaitable[R]], number: int) -> tuple[R | None, Exception | None]:
+async def _try_item(
+    station: Station, call: Callable[[], Awaitable[R]], number: int
+) -> tuple[R | None, Exception | None]:
     """Work on an item. Return its result or its error. A stop of the whole run raises `asyncio.CancelledError`."""
     task = asyncio.ensure_future(station.work(call, number))
     station.switch.begin(task)
@@ -121,7 +123,7 @@ async def _tried(station: Station, call: Callable[[], Awaitable[R]], number: int
         await asyncio.wait({task})
     except asyncio.CancelledError:
         task.cancel()
-        await run_to_end(_over(task))
+        await run_to_end(_await_end(task))
         raise
     if task.cancelled() and not station.switch.whole.why():
         station.broken = True
@@ -129,11 +131,11 @@ async def _tried(station: Station, call: Callable[[], Awaitable[R]], number: int
     try:
         return task.result(), None
     except Exception as error:
-        station.broken = broke(error)
+        station.broken = is_broken_desktop(error)
         return None, error
 
 
-async def _over(task: asyncio.Task[Any]) -> None:
+async def _await_end(task: asyncio.Task[Any]) -> None:
     await asyncio.wait({task})
 
 
@@ -143,7 +145,7 @@ def scopes_around(guard: Guard | None) -> set[str]:
     return {scope.name for scope in inner.lineage()} if inner else set()
 
 
-def ends_all(error: Exception, around: set[str]) -> bool:
+def stops_all_items(error: Exception, around: set[str]) -> bool:
     """Return whether an item's error would stop all other items. ``around`` has the names of the shared scopes."""
     if isinstance(error, LimitReached):
         return error.scope in around

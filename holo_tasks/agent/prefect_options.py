@@ -70,17 +70,17 @@ _OLD = {
 def check_flow_options(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the options of a sub-goal's flow. Raises `InvalidUsage` with the reason for an unsafe option."""
     check_names("subgoal", given, _OLD)
-    return _checked("@subgoal", given, FLOW_OPTIONS, _NO_FLOW_OPTION)
+    return _check_options("@subgoal", given, FLOW_OPTIONS, _NO_FLOW_OPTION)
 
 
 def check_task_options(given: Mapping[str, Any], *, acts: bool) -> Mapping[str, Any]:
     """Return the options of an agent step's task. Raises `InvalidUsage` with the reason for an unsafe option."""
     if acts:
-        return _checked("@agent_step", given, TASK_OPTIONS, _NO_TASK_OPTION | _NO_ACTING_OPTION)
-    return _checked("@agent_step", given, TASK_OPTIONS | LOOKING_OPTIONS, _NO_TASK_OPTION)
+        return _check_options("@agent_step", given, TASK_OPTIONS, _NO_TASK_OPTION | _NO_ACTING_OPTION)
+    return _check_options("@agent_step", given, TASK_OPTIONS | LOOKING_OPTIONS, _NO_TASK_OPTION)
 
 
-def _checked(
+def _check_options(
     what: str, given: Mapping[str, Any], taken: frozenset[str], refused: Mapping[str, str]
 ) -> Mapping[str, Any]:
     for name in given:

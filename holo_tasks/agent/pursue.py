@@ -31,8 +31,8 @@ from holo_tasks.run.items.journal import not_untouched
 from holo_tasks.run.prefect_edge.artifacts import publish_markdown
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.run.prefect_edge.killed import as_killed
-from holo_tasks.run.run import AnsweredSubgoal, Run, current_guard, current_run, ending, progress, to_text
-from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
+from holo_tasks.run.run import AnsweredSubgoal, Run, current_guard, current_run, progress, status_and_reason, to_text
+from holo_tasks.run.subgoal_context import Subgoal, as_current_subgoal, current_subgoal, has_token
 from holo_tasks.run.subgoal_options import SubgoalOptions
 from holo_tasks.safety.scrubbing import scrub_data, scrub_text
 from holo_tasks.scripts.script import Script
@@ -104,7 +104,7 @@ async def pursue(
     guard = current_guard() or run.guard
     macros = macros_of(run, options, perform, tools)
     walk = Walk(
-        _doors(run, options, macros),
+        _services_for(run, options, macros),
         guard,
         here.number,
         Transcript(task_text(f"{text}\n\n{TOLD}" if files else text, here.progress_text, returns, block)),
@@ -116,7 +116,7 @@ async def pursue(
     most, about = max_steps or run.options.max_steps, one_line_of(values)
     layered = Layers(run, walk, options, reader_for(returns), most, perform, here.probe, about, macros, text, values)
     await run.skipping.report(run)
-    await walk.record(_opened(run, here, f"{text}\n\n{block}".strip(), options, macros))
+    await walk.record(_opened_event(run, here, f"{text}\n\n{block}".strip(), options, macros))
     ended = _Ended()
     async with run.exclusive_screen():
         spent_before = guard.spent_micro - run.spent_inside  # other calls may have spent during the wait
@@ -129,7 +129,7 @@ async def pursue(
             ended.answer = to_text(TypeAdapter(Any).dump_python(found.value, mode="json"))
             raise
         except BaseException as error:
-            ended.status, ended.reason = ending(error, guard)
+            ended.status, ended.reason = status_and_reason(error, guard)
             if isinstance(error, LimitReached):
                 run.subscribed.limit(error)
                 ended.answer = error.partial_answer or ""
@@ -149,13 +149,13 @@ class _Ended:
     answer: str = ""
 
 
-def _doors(run: Run, options: SubgoalOptions, macros: Macros) -> Services:
+def _services_for(run: Run, options: SubgoalOptions, macros: Macros) -> Services:
     """Return the stages of a sub-goal's steps. Its model has the macros as additional tools."""
     services = run.services(reads=bool(options.retry_click or options.script or options.press_once or macros.tools))
     return replace(services, model=macros.offered_to(services.model))
 
 
-def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions, macros: Macros) -> events.SubgoalOpened:
+def _opened_event(run: Run, here: Subgoal, goal: str, options: SubgoalOptions, macros: Macros) -> events.SubgoalOpened:
     return events.SubgoalOpened(
         title=here.title,
         goal=goal,
@@ -245,7 +245,7 @@ async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
     around = current_subgoal()
     token, advisor = (around.token, around.advisor) if around else ("", "")
     here = Subgoal(0, what, "", token, advisor, options=SubgoalOptions(screens=screens))
-    with inside(here), progress(1):
+    with as_current_subgoal(here), progress(1):
         if isinstance(do, Scripted):
             return await pursue(what, options=SubgoalOptions(layers=[do]))
         return await do()

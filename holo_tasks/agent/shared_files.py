@@ -19,8 +19,8 @@ from holo_tasks.core.texts.file_names import safe_name
 from holo_tasks.machine import foreign_folder
 from holo_tasks.machine.foreign_folder import CopiedFile, FileVersion
 from holo_tasks.machine.private import private_folder
-from holo_tasks.run.desktops.shared_folder_use import SharedFolderUse, sharing
-from holo_tasks.run.file_arrivals import MB, MOST_FILES, Arrived, ExpectedFiles, listed, wait_for_files
+from holo_tasks.run.desktops.shared_folder_use import SharedFolderUse, hold_exclusively
+from holo_tasks.run.file_arrivals import MB, MOST_FILES, Arrived, ExpectedFiles, list_files, wait_for_files
 from holo_tasks.run.run import Run, current_guard, current_run, run_to_end
 from holo_tasks.run.subgoal_context import current_subgoal, side_walk
 from holo_tasks.safety.scrubbing import scrub_text
@@ -94,14 +94,14 @@ class SharedFiles:
             for scope in guard.lineage():
                 await stack.enter_async_context(deadline(scope))
             arriving = await wait_for_files(self._shared, wanted, self._known, place, timeout_s)
-        return [await self._taken(one, keep=wanted.keep) for one in arriving]
+        return [await self._record_arrival(one, keep=wanted.keep) for one in arriving]
 
-    async def _taken(self, arrived: Arrived, *, keep: bool) -> SharedFile:
+    async def _record_arrival(self, arrived: Arrived, *, keep: bool) -> SharedFile:
         """Record a file, and add it to the trace with ``keep``. It does not count again."""
         run, copied = self._run, arrived.copied
         found = SharedFile(copied.path, safe_name(arrived.entry.name), copied.size, copied.sha256)
         if keep:
-            attachment = await asyncio.to_thread(_attached, copied, found.name)
+            attachment = await asyncio.to_thread(_trace_attachment, copied, found.name)
             await run.outside.recorder.keep(attachment)
             found = replace(found, evidence=f"{run.trace}/files/{found.sha256}")
         await side_walk("").record(
@@ -122,7 +122,7 @@ class SharedFiles:
             name = safe_name(one.name if isinstance(one, SharedFile) else source.name)
             try:
                 copied, entry = await asyncio.to_thread(
-                    _put_in, self._shared, source, name, most_mb * MB, read_only=read_only
+                    _copy_into, self._shared, source, name, most_mb * MB, read_only=read_only
                 )
             except OSError as error:
                 raise InvalidUsage(f"The file {source} cannot be given to the desktop: {error.strerror}.") from None
@@ -170,8 +170,8 @@ async def shared_files(
         raise InvalidUsage("This desktop shares no folder: use one that is started here, such as a VirtualDesktop.")
     shared = await run.desktop.shared_folder()
     use = SharedFolderUse(run, shared.path)
-    with sharing(use):
-        before = await asyncio.to_thread(_there, shared)
+    with hold_exclusively(use):
+        before = await asyncio.to_thread(_present_files, shared)
         files = SharedFiles(run, shared, dict(before))
         try:
             await files._give(give, most_mb, read_only=read_only)
@@ -181,7 +181,7 @@ async def shared_files(
             await run_to_end(_clear(shared, set(before)))
 
 
-def _attached(copied: CopiedFile, name: str) -> Attachment:
+def _trace_attachment(copied: CopiedFile, name: str) -> Attachment:
     """Return a file for the trace. Raises `RedactionFailed` if it contains the value of a secret as plain text."""
     data = copied.path.read_bytes()
     for encoding in ("utf-8", "utf-16-le"):
@@ -194,16 +194,16 @@ def _attached(copied: CopiedFile, name: str) -> Attachment:
     return Attachment(data, copied.sha256)
 
 
-def _put_in(
+def _copy_into(
     shared: SharedFolder, source: Path, name: str, most: int, *, read_only: bool
 ) -> tuple[CopiedFile, FileVersion]:
     with foreign_folder.opened(shared) as folder:
         return foreign_folder.copy_in(source, folder, shared, name, most, read_only=read_only)
 
 
-def _there(shared: SharedFolder) -> dict[str, FileVersion]:
+def _present_files(shared: SharedFolder) -> dict[str, FileVersion]:
     try:
-        return {one.name: one.sign for one in listed(shared)}
+        return {one.name: one.sign for one in list_files(shared)}
     except foreign_folder.TooManyEntries:
         raise InvalidUsage(f"{shared.path} has too many files before any file was given: clear it.") from None
 

@@ -22,7 +22,7 @@ from holo_tasks.run.desktops.all_desktops import AllDesktops
 from holo_tasks.run.desktops.lazy_desktop import Closable, LazyDesktop
 from holo_tasks.run.desktops.spares import Spares
 from holo_tasks.run.rules.redactors import redactor_for
-from holo_tasks.run.run import Run, guarded, within
+from holo_tasks.run.run import Run, as_current_run, guarded
 from holo_tasks.safety.records.ledger import Claim
 from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 from holo_tasks.vision.control_text import ScreenText
@@ -56,7 +56,7 @@ class Station:
         """Work on an item in the present task. A lost claim on this desktop does not stop the others."""
         here, whole = self.run, self.run.whole
         try:
-            with within(here), guarded(f"item {number}", Limits()) as self.scope:
+            with as_current_run(here), guarded(f"item {number}", Limits()) as self.scope:
                 return await call()
         finally:
             # The lists of this desktop are moved at the end of each item, so that they never contain other items.
@@ -106,7 +106,7 @@ class Stations:
             self._free.release()
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[Station]:
+    async def lend(self) -> AsyncIterator[Station]:
         """Lend a desktop for the block. It is started when it is first used."""
         async with self._free:
             for idle in [one for one in self._idle if one.stopped_alone]:  # it lost its seat while it was idle
@@ -177,6 +177,6 @@ class Stations:
             self._spares.end(desktop)
 
 
-def broke(error: BaseException | None) -> bool:
+def is_broken_desktop(error: BaseException | None) -> bool:
     """Return whether an error means that the desktop can no longer be used."""
     return isinstance(error, DesktopFailed)

@@ -62,19 +62,19 @@ def step(
             raise InvalidUsage(f"@step goes on an async function: make {function.__name__!r} `async def`.")
         for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, inspect.signature(function))
-        kept = StoredFunction.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
+        kept = StoredFunction.describe(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
 
         @wraps(function)
         async def at_most_once(*args: P.args, **kwargs: P.kwargs) -> R:
             call = kept.call(args, kwargs)
             if not call.token:
                 return await function(*args, **kwargs)
-            books = await asyncio.to_thread(ItemRecords.here)
+            books = await asyncio.to_thread(ItemRecords.of_current_run)
             attempt = Attempt(WorkItem.of(kept, call, books.run), books, around=current_subgoal())
             looking = None if probe is None else (lambda: probe(*args, **kwargs))
 
             async def work() -> R:
-                if not repeatable and (found := await attempt.looked(looking)) is not NOT_DONE:
+                if not repeatable and (found := await attempt.probe_earlier(looking)) is not NOT_DONE:
                     return cast("R", found)
                 _check_run(books.run)
                 if not repeatable:
@@ -92,7 +92,7 @@ def step(
 
         @wraps(function)
         async def unless_done(*args: P.args, **kwargs: P.kwargs) -> R:
-            books = await asyncio.to_thread(ItemRecords.here)
+            books = await asyncio.to_thread(ItemRecords.of_current_run)
             found = await asyncio.to_thread(kept.found, books.ledger, args, kwargs)
             if found is None:
                 return cast("R", await made(*args, **kwargs))

@@ -34,7 +34,7 @@ from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 from holo_tasks.run.prefect_edge.secret_filter import ScrubbedFlow, with_scrubbed_errors
 from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, run_to_end, running_here
-from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, inside
+from holo_tasks.run.subgoal_context import Subgoal, as_current_subgoal, current_subgoal
 from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ class SubgoalFlow(ScrubbedFlow[P, R]):
         run = running_here()
         usual: Callable[[], Any] = lambda: super(SubgoalFlow, self).__call__(*args, **kwargs)  # noqa: E731
         if self.run_tags:
-            usual = self._tagged(usual)
+            usual = self._with_run_tags(usual)
         if run is None or not self.known.token or _PREFECTS_OWN & kwargs.keys():
             return usual()
         return self._unless_done(run, usual, args, kwargs)
 
-    def _tagged(self, usual: Callable[[], Any]) -> Callable[[], Any]:
+    def _with_run_tags(self, usual: Callable[[], Any]) -> Callable[[], Any]:
         async def tagged() -> Any:
             with tags(*self.run_tags):
                 return await usual()
@@ -202,7 +202,7 @@ def subgoal(
         signature = inspect.signature(function)
         for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, signature)
-        known = StoredFunction.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
+        known = StoredFunction.describe(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
         options.check_for_subgoal(signature.parameters.keys(), known.goal)
         defined = _Defined(known, options, advisor or "", _named_arguments(signature, data), limits, learns)
 
@@ -210,7 +210,7 @@ def subgoal(
         @with_scrubbed_errors
         @ending_as_killed
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
-            return cast("R", await defined.worked_on(function, args, kwargs))
+            return cast("R", await defined.work_on(function, args, kwargs))
 
         only_looks = bool(known.token) and not options.declared_effect.changes
         return SubgoalFlow(known, body, flow_options, only_looks=only_looks)
@@ -229,23 +229,23 @@ class _Defined:
     limits: Limits | None
     learn: Learn | None
 
-    async def worked_on(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
+    async def work_on(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
         """Work on a call of the sub-goal. Return its result, or a failed Prefect state with its error."""
         known, call, around, run = self.known, self.known.call(args, kwargs), current_subgoal(), current_run()
         options, learning = await self._options(run, call)
-        here = self._here(call, around, args, kwargs, options.called(args, kwargs, call.given))
+        here = self._context_of(call, around, args, kwargs, options.called(args, kwargs, call.given))
         changes = self.options.declared_effect
         answered, replayed = len(run.resolved), len(run.replayed)
         ready = changes.precondition
-        attempt = Attempt(WorkItem.of(known, call, run), ItemRecords.here(), around, here.listed)
+        attempt = Attempt(WorkItem.of(known, call, run), ItemRecords.of_current_run(), around, here.listed)
         here = replace(here, progress=_next_of_story(here.title))
 
         async def work() -> Any:
-            if (found := await attempt.looked(here.probe)) is not NOT_DONE:
+            if (found := await attempt.probe_earlier(here.probe)) is not NOT_DONE:
                 return found
             if ready is not None and call.token in run.resumed:
                 await _check_ready(lambda: ready(*args, **kwargs), known.goal, call.token)
-            return await self._limited(function, args, kwargs)
+            return await self._call_within_limits(function, args, kwargs)
 
         async def under_claim() -> Any:
             if attempt.claim is not None and attempt.claim.epoch > 1:
@@ -254,7 +254,7 @@ class _Defined:
             return await attempt.do_and_store(lambda: _work_on(here, work), journal, here.resolved)
 
         try:
-            return _completed(await attempt.do_once(under_claim), here.resolved)
+            return _completed_state(await attempt.do_once(under_claim), here.resolved)
         except HoloError as error:
             return failed_state(error)  # Prefect raises the error in the caller
         except Pause as suspended:
@@ -276,9 +276,11 @@ class _Defined:
         if self.learn is None:
             return await with_learned(run, self.options, call.given)
         learning = await learning_of(run, self.known, self.learn)
-        return learning.before(self.options, call.given), learning
+        return learning.options_with_playbook(self.options, call.given), learning
 
-    def _here(self, call: Call, around: Subgoal | None, args: Any, kwargs: Any, options: SubgoalOptions) -> Subgoal:
+    def _context_of(
+        self, call: Call, around: Subgoal | None, args: Any, kwargs: Any, options: SubgoalOptions
+    ) -> Subgoal:
         """Return the context for the code inside this call."""
         probe, screens = self.options.declared_effect.probe, self.options.known_screens
         # The probe does not use the route and the layers of the sub-goal, only its screens.
@@ -302,7 +304,7 @@ class _Defined:
             around=around,
         )
 
-    async def _limited(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
+    async def _call_within_limits(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
         if self.limits is None:
             return await function(*args, **kwargs)
         with limited(self.known.goal, self.limits) as guard:
@@ -318,7 +320,7 @@ def _learn_of(given: bool | Learn, options: SubgoalOptions) -> Learn | None:
     return (Learn() if given is True else given) or None
 
 
-def _completed(found: Any, layers: Sequence[str]) -> Any:
+def _completed_state(found: Any, layers: Sequence[str]) -> Any:
     """Return a sub-goal's result in a Prefect state that names the layers that found it."""
     context = FlowRunContext.get()
     by = " + ".join(dict.fromkeys(layers))
@@ -368,7 +370,7 @@ async def _check_ready(ready: Callable[[], Awaitable[bool]], goal: str, token: s
 
 async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
     try:
-        with inside(here), guarded(f"‘{here.title}’", Limits()), current_run().switch.inside(flow_run_id()):
+        with as_current_subgoal(here), guarded(f"‘{here.title}’", Limits()), current_run().switch.inside(flow_run_id()):
             return await work()
     except EffectFound as found:
         return found.value

@@ -109,7 +109,7 @@ class Anchoring:
                 self._answered = asked
                 self._changed.notify_all()
 
-    def _signed(self, head: Head) -> tuple[Anchor, bytes]:
+    def _signed_anchor(self, head: Head) -> tuple[Anchor, bytes]:
         """Return the anchor of a head and its line.
 
         The line is cached: a place may have stored it although its reply was lost, and must get the same bytes again.
@@ -126,7 +126,7 @@ class Anchoring:
         return self._line[1:]
 
     def _anchor(self, head: Head) -> None:
-        anchor, line = self._signed(head)
+        anchor, line = self._signed_anchor(head)
         for place in self._places:
             if self._anchored.get(place.location) == head:
                 continue

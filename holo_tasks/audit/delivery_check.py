@@ -1,6 +1,6 @@
 """Check that a bucket holds all of a spooled trace, before the only other copy is deleted.
 
-An accepted upload is no proof: a bucket can be emptied, or deleted and created again, during a run. So `missing`
+An accepted upload is no proof: a bucket can be emptied, or deleted and created again, during a run. So `find_missing`
 compares the bucket's listing with the spool, by names, sizes and digests. `upload` uses it.
 """
 
@@ -44,7 +44,7 @@ class Missing:
         return bool(self.frames or self.holes)
 
 
-def missing(spool: Spool, bucket: Bucket, end: int, may_go_on: Callable[[], bool]) -> Missing | None:
+def find_missing(spool: Spool, bucket: Bucket, end: int, may_go_on: Callable[[], bool]) -> Missing | None:
     """Compare the bucket with the spool, events up to byte ``end``. Returns ``None`` if the time ran out.
 
     Raises `ForeignObject` if an object of the run has other contents. Later changes to the bucket are up to the

@@ -80,7 +80,7 @@ def read_traces(where: str) -> Iterator[ReadTrace]:
         yield _read(uri, trace)
 
 
-def normalized(reason: str) -> str:
+def failure_kind(reason: str) -> str:
     """Return a reason without numbers, quotes, paths and ids, so that equal kinds of failures can be counted."""
     flat = " ".join(reason[:MAX_REASON].split())
     for pattern in (_QUOTED, _PLACE, _HANDOFF, _NUMBER):

@@ -108,7 +108,7 @@ class Trace(ABC):
         return check_lines(self.lines())
 
     def _bounded(self, name: str, pieces: Iterable[bytes]) -> bytes:
-        data = _joined(_LARGEST_PICTURE, pieces)
+        data = _join_pieces(_LARGEST_PICTURE, pieces)
         if data is None:
             raise DamagedTrace(f"{name} of {self.uri} is larger than any picture or file that is kept")
         return data
@@ -161,7 +161,7 @@ class BucketTrace(Trace):
         for key in self._bucket.names(f"{self._root}/events/"):
             if key.rpartition("/")[2].startswith("."):
                 continue  # left by a file manager, not part of the trace
-            segment = _joined(_LARGEST_SEGMENT, self._bucket.pieces(key))
+            segment = _join_pieces(_LARGEST_SEGMENT, self._bucket.pieces(key))
             if segment is None:
                 yield b""
                 return
@@ -249,7 +249,7 @@ def check_lines(lines: Iterable[bytes], tell: Callable[[Record], None] | None = 
     return ChainCheck(seq, None, "", closed, head)
 
 
-def _joined(most: int, pieces: Iterable[bytes]) -> bytes | None:
+def _join_pieces(most: int, pieces: Iterable[bytes]) -> bytes | None:
     """Join pieces of bytes. Returns ``None`` once they exceed ``most`` bytes; the rest is not read."""
     whole = bytearray()
     for piece in pieces:

@@ -14,9 +14,9 @@ from pathlib import Path
 from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreTrouble
 from holo_tasks.audit.recorder import Delivery
 from holo_tasks.audit.s3 import Bucket, Keys, Place
-from holo_tasks.audit.spool import Spool, spool_root, spooled
+from holo_tasks.audit.spool import Spool, spool_root, undelivered_folders
 from holo_tasks.audit.upload import Upload
-from holo_tasks.audit.uploader import FIRST_PAUSE_S, LONGEST_PAUSE_CLOSING_S, undelivered
+from holo_tasks.audit.uploader import FIRST_PAUSE_S, LONGEST_PAUSE_CLOSING_S, describe_undelivered
 
 
 def resume_spool(
@@ -35,7 +35,7 @@ def resume_spool(
     stop = stop or threading.Event()
     deadline = time.monotonic() + timeout_s
     deliveries: list[Delivery] = []
-    for folder in spooled(home):
+    for folder in undelivered_folders(home):
         try:
             spool = Spool.take(folder)
         except DamagedTrace as damage:
@@ -89,12 +89,12 @@ def _deliver(spool: Spool, keys: Keys, deadline: float, stop: threading.Event) -
     try:
         bucket = Bucket(spool.place, keys)
     except StoreTrouble as refused:
-        return undelivered(spool, len(frames), 0, refused)
+        return describe_undelivered(spool, len(frames), 0, refused)
     try:
         upload = Upload(spool, bucket, frames)
     except DamagedTrace as damage:
-        return undelivered(spool, len(frames), 0, damage)
-    may_go_on = _until(deadline, stop)
+        return describe_undelivered(spool, len(frames), 0, damage)
+    may_go_on = _deadline_or_stop(deadline, stop)
     while may_go_on():
         try:
             if upload.send(spool.end(), may_go_on) and upload.is_there(may_go_on):
@@ -107,8 +107,8 @@ def _deliver(spool: Spool, keys: Keys, deadline: float, stop: threading.Event) -
         except StoreTrouble as refused:
             trouble = refused
             break
-    return undelivered(spool, len(frames), spool.lines() - upload.seq, trouble)
+    return describe_undelivered(spool, len(frames), spool.lines() - upload.seq, trouble)
 
 
-def _until(deadline: float, stop: threading.Event) -> Callable[[], bool]:
+def _deadline_or_stop(deadline: float, stop: threading.Event) -> Callable[[], bool]:
     return lambda: not stop.is_set() and time.monotonic() < deadline

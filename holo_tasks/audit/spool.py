@@ -254,7 +254,7 @@ def spool_root(home: Path) -> Path:
     return home.absolute() / "spool"
 
 
-def spooled(home: Path) -> list[Path]:
+def undelivered_folders(home: Path) -> list[Path]:
     """List the folders that wait for delivery, oldest first. Delete the leftovers of delivered ones."""
     root = spool_root(home)
     if not root.is_dir():

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from holo_tasks.audit.delivery_check import Hole, missing
+from holo_tasks.audit.delivery_check import Hole, find_missing
 from holo_tasks.audit.errors import StoreRefused
 from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool
@@ -48,7 +48,7 @@ class Upload:
         Raises `ForeignObject` if an object has other contents, and `StoreRefused` after four checks with missing
         objects.
         """
-        lost = missing(self._spool, self._bucket, self._state.offset, may_go_on)
+        lost = find_missing(self._spool, self._bucket, self._state.offset, may_go_on)
         if lost is None:
             return False
         self._failed_checks += bool(lost)

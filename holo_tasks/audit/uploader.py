@@ -153,10 +153,10 @@ class Uploader:
 
     def _undelivered(self) -> Delivery:
         left = self.backlog()
-        return undelivered(self._spool, left.frames, left.events, self._trouble)
+        return describe_undelivered(self._spool, left.frames, left.events, self._trouble)
 
 
-def undelivered(spool: Spool, frames: int, events: int, trouble: HoloError | None) -> Delivery:
+def describe_undelivered(spool: Spool, frames: int, events: int, trouble: HoloError | None) -> Delivery:
     """Describe the undelivered evidence: its amount, the cause, its folder, and the next step.
 
     A refused upload needs a person to fix the cause. Any other is resumed by the next run.

@@ -13,7 +13,7 @@ from holo_tasks.by_hand.step_collector import HandStep, RecordedScreen
 from holo_tasks.core import events
 from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.elements.element_anchors import anchors_of
-from holo_tasks.core.elements.known_elements import TextFilter, known_element
+from holo_tasks.core.elements.known_elements import TextFilter, redacted_element
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Event
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
@@ -214,7 +214,7 @@ class _Writer:
         element = hit_by(tree, step.gesture)
         if element is None:
             return {}
-        facts = anchors_of(tree, element, lambda each: known_element(tree, each, masks, self._tell))
+        facts = anchors_of(tree, element, lambda each: redacted_element(tree, each, masks, self._tell))
         return {fact: text[:NAME_CHARACTERS] for fact, text in facts.items()}
 
 

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from holo_tasks.audit.csv_export import write_runs, write_steps
 from holo_tasks.audit.errors import DamagedTrace, StoreTrouble
-from holo_tasks.audit.export import write_runs, write_steps
 from holo_tasks.audit.many_runs import ReadTrace, read_traces
 from holo_tasks.audit.pages.index import as_json, row_of, write_index
 from holo_tasks.audit.pages.page import place_of, whole_page

@@ -89,7 +89,7 @@ def _stopped_here(home: Path, meant: list[Running]) -> KillResult:
     folder = home / kill_files.FOLDER
     left = _await_end(home, folder, meant)
     lines = [_line(run, left, folder) for run in meant]
-    silent = [run.pid for run in left if not kill_files.answered(folder, run.run_id)]
+    silent = [run.pid for run in left if not kill_files.has_stopped(folder, run.run_id)]
     doubts = [f"Process {pid} did not answer within {PATIENCE_S:g} s; end it: kill -9 {pid}." for pid in silent]
     for run in meant:
         if run not in left:
@@ -150,7 +150,7 @@ def _await_end(home: Path, folder: Path, meant: list[Running]) -> list[Running]:
         time.sleep(0.05)
         still = {run.run_id for run in running(home)}
         left = [run for run in left if run.run_id in still]
-        if all(run.stopped and kill_files.answered(folder, run.run_id) for run in left):
+        if all(run.stopped and kill_files.has_stopped(folder, run.run_id) for run in left):
             break
     return left
 
@@ -176,7 +176,7 @@ def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]
 def _line(run: Running, left: list[Running], folder: Path) -> str:
     if run not in left:
         return f"{run.run_id}  stopped"
-    if not kill_files.answered(folder, run.run_id):
+    if not kill_files.has_stopped(folder, run.run_id):
         return f"{run.run_id}  not known to have stopped; process {run.pid} does not answer"
     if run.stopped:
         return f"{run.run_id}  input stopped; process {run.pid} is suspended, and ends when it is continued"

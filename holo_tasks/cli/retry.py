@@ -16,7 +16,7 @@ from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.machine.output import say
-from holo_tasks.machine.patience import is_away, tells, waited
+from holo_tasks.machine.patience import is_away, retry_while_unavailable, tells
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
 from holo_tasks.run.items.retry_conflicts import refuse_active_run
 from holo_tasks.safety.database.store import Store, store_at
@@ -137,7 +137,7 @@ def _drive(item: Item, again: Again, make_ready: Callable[[], None], store: Stor
 def _require_prefect() -> None:
     if url := configured_api_url(os.environ):
         tells.set(say)
-        waited(lambda: require_server(url))
+        retry_while_unavailable(lambda: require_server(url))
 
 
 async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], store: Store, home: Path) -> str:

@@ -47,9 +47,9 @@ def verify_by(
             absent.append(named)
     # Heads are read before the trace: a run that goes on could anchor a head behind the end that was read.
     heads = _heads(bundle.name, sources, key, own)
-    if not heads.at and run != bundle.name:
+    if not heads.by_sequence and run != bundle.name:
         heads = _heads(run, sources, key, own)
-    heads.absent = absent
+    heads.missing_lists = absent
     spooled = bundle.in_segments and bool(run) and _exists(str(home.absolute() / "spool" / run))
     return verify(bundle, key, heads, insist=anchors is not None, spooled=spooled)
 
@@ -142,5 +142,5 @@ def _exists(path: str) -> bool:
 def _heads(run: str, sources: list[str], key: PublicKey, own: str) -> Heads:
     heads = Heads(run)
     for source in sources if RUN_ID.fullmatch(run) else ():
-        heads.read(source, key, ours=source == own)
+        heads.read(source, key, is_this_machines=source == own)
     return heads

@@ -133,7 +133,7 @@ class Versions:
 
     def _read_note(self, name: str) -> dict[str, Any]:
         line = self.shelf.read(self.name, name)
-        if not self.public.signed(line):
+        if not self.public.has_signed(line):
             raise InvalidUsage(
                 f"{self.name}/{name} of the learned playbooks is not signed with the key "
                 f"{self.public.fingerprint[:16]}…, or was changed: no playbook from there is used."

@@ -72,7 +72,7 @@ def without_corrections(body: Body) -> list[Mapping[str, Any]]:
     return [message for message, kind in named if kind not in ("system", "correction", "notice")]
 
 
-def shared(body: Body, earlier: Body) -> int:
+def shared_beginning(body: Body, earlier: Body) -> int:
     """Return the number of leading messages that two requests share. Removed pictures do not count as a difference."""
     count = 0
     for one, other in zip(without_corrections(slim(body)), without_corrections(slim(earlier)), strict=False):

@@ -62,6 +62,10 @@ RENAMED = {
     "scripts.actions": "scripts.step_models",
     "cli.services": "cli.doctor.storage_checks",
     "core.table_rows": "core.screen.row_alignment",
+    "core.scaling": "core.prompts.call_to_gesture",
+    "loop.consent": "loop.approval",
+    "safety.confirm": "safety.approval_rules",
+    "audit.export": "audit.csv_export",
 }
 """Modules that got another name when they moved. All others are found by their name."""
 
@@ -74,7 +78,7 @@ class MovedModules(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Return the spec of a moved module, or ``None`` for any other name."""
         parts = name.split(".")
-        now = place_of(parts[1], parts[2]) if len(parts) == 3 and parts[0] == "holo_tasks" else ""
+        now = present_name(parts[1], parts[2]) if len(parts) == 3 and parts[0] == "holo_tasks" else ""
         return ModuleSpec(name, self, loader_state=now) if now else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -93,7 +97,7 @@ class MovedModules(MetaPathFinder, Loader):
         self._specs: dict[str, ModuleSpec | None] = {}
 
 
-def place_of(package: str, module: str) -> str:
+def present_name(package: str, module: str) -> str:
     """Return the present name of a module that moved, or an empty string."""
     if now := RENAMED.get(f"{package}.{module}"):
         return f"holo_tasks.{now}"

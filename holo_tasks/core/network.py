@@ -53,7 +53,7 @@ class Grant:
         return f"{self.host}:{self.port}"
 
 
-def granted(network: Network) -> tuple[Grant, ...] | None:
+def granted_hosts(network: Network) -> tuple[Grant, ...] | None:
     """Return the hosts that a program may reach, or ``None`` if it is not sandboxed.
 
     Raises `InvalidUsage` for an invalid option.
@@ -82,7 +82,7 @@ def network_option(network: Network | None) -> str:
     """
     if network is None:
         return ""
-    found = granted(network)
+    found = granted_hosts(network)
     return HOST if found is None else ",".join(map(str, found)) or NONE
 
 

@@ -345,7 +345,7 @@ class Desktop(SharedFolderMixin):
         self.started_s = answer["times"]
         for notice in [*answer["notices"], *([limits_warning(self.far)] if self.far else [])]:
             self._tell(notice)
-        self._opened(self._running(), answer)
+        self._note_for_cleanup(self._running(), answer)
 
     async def _begin(self, *, opengl: bool | None) -> ipc_messages.Message:
         """Start a host process and have it start the desktop. Return its answer, which describes the desktop."""
@@ -385,7 +385,7 @@ class Desktop(SharedFolderMixin):
             await child.close()
             raise
 
-    def _opened(self, child: Child, answer: ipc_messages.Message) -> None:
+    def _note_for_cleanup(self, child: Child, answer: ipc_messages.Message) -> None:
         """Record what cleaning up this kind of desktop needs. Subclasses override this."""
 
 
@@ -502,7 +502,7 @@ class VirtualDesktop(Desktop):
         await desktop._open()
         return desktop
 
-    def _opened(self, child: Child, answer: ipc_messages.Message) -> None:
+    def _note_for_cleanup(self, child: Child, answer: ipc_messages.Message) -> None:
         child.own_display = self.display
 
     def _order(self) -> dict[str, object]:

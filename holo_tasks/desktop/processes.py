@@ -42,7 +42,7 @@ def adopt_orphans() -> None:
     _libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def tied(signum: int) -> Callable[[], None]:
+def end_with_parent(signum: int) -> Callable[[], None]:
     """Return a ``preexec_fn`` for a new process that makes the kernel send it ``signum`` when this process ends.
 
     The kernel sends the signal when the *thread* that started the process ends. Start processes from the main thread
@@ -59,18 +59,18 @@ def tied(signum: int) -> Callable[[], None]:
 
 
 def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """Start a program that gets a signal when this process ends, as with `tied`.
+    """Start a program that gets a signal when this process ends, as with `end_with_parent`.
 
     ``how`` holds arguments for `subprocess.Popen`. Two small programs, setpriv and sh, set the signal where setpriv is
-    installed. They take less time than `tied`, for which the memory of this process has to be copied at the fork.
-    Raises `FileNotFoundError` if the program is not found.
+    installed. They take less time than `end_with_parent`, for which the memory of this process has to be copied at the
+    fork. Raises `FileNotFoundError` if the program is not found.
     """
     path = how.get("env", os.environ).get("PATH", os.defpath)
     found, setpriv = shutil.which(command[0], path=path), shutil.which("setpriv")
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     if setpriv is None:
-        return subprocess.Popen(command, **how, preexec_fn=tied(signum))
+        return subprocess.Popen(command, **how, preexec_fn=end_with_parent(signum))
     name = signum.name.removeprefix("SIG")
     tie = [setpriv, "--pdeathsig", name, "/bin/sh", "-c", _RUN_UNLESS_ORPHANED, str(os.getpid())]
     return subprocess.Popen([*tie, found, *command[1:]], **how)
@@ -102,7 +102,7 @@ def ancestry(pid: int) -> list[int]:
     return found
 
 
-def belonging(mark: str, session: int) -> list[int]:
+def processes_of_desktop(mark: str, session: int) -> list[int]:
     """List the living processes with a desktop's mark in their environment, or with its session id."""
     wanted = f"{MARK}={mark}".encode()
     found = []

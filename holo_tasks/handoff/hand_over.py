@@ -35,11 +35,11 @@ from holo_tasks.handoff.pause import IN_PAGES, Pausing
 from holo_tasks.handoff.suspend import TIMEOUT_S as SUSPENDED_S
 from holo_tasks.handoff.suspend import Suspended, Suspending, leave_suspended
 from holo_tasks.live_view.view import LiveView, open_live_view
-from holo_tasks.loop.consent import ApprovalQuestion
+from holo_tasks.loop.approval import ApprovalQuestion
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.prefect_edge.artifacts import publish_markdown
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
-from holo_tasks.run.run import AnsweredSubgoal, Run, current_guard, current_run, ending, run_to_end
+from holo_tasks.run.run import AnsweredSubgoal, Run, current_guard, current_run, run_to_end, status_and_reason
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, current_walk, side_walk
 from holo_tasks.safety.records.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
 from holo_tasks.safety.scrubbing import scrub_text
@@ -394,7 +394,7 @@ async def _question_subgoal(run: Run, question: str) -> AsyncIterator[_QuestionS
             if around is not None:
                 around.resolved.append(PERSON)
     except BaseException as error:
-        status, reason = ending(error, subgoal.walk.guard)
+        status, reason = status_and_reason(error, subgoal.walk.guard)
         raise
     finally:
         answer = ": ".join(part for part in (subgoal.answer.choice, subgoal.answer.note) if part)

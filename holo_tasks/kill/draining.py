@@ -24,12 +24,12 @@ def begin(home: Path) -> None:
 
 def end(home: Path) -> bool:
     """Let runs take items again. Return whether the machine was draining."""
-    was_draining = asked(home)
+    was_draining = is_draining(home)
     (home / FILE).unlink(missing_ok=True)
     return was_draining
 
 
-def asked(home: Path) -> bool:
+def is_draining(home: Path) -> bool:
     """Return whether runs should take no more items. An unreadable file counts as no."""
     with contextlib.suppress(OSError, ValueError):
         return (home / FILE).read_text(encoding="ascii") == era()

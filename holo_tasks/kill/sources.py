@@ -175,7 +175,7 @@ class DatabaseSource:
         if self._began_s is None:
             # The run's start on the database's clock, which all machines share.
             self._began_s = self._kills.now_s() - (time.monotonic() - self._run.began_s)
-        self._kill = self._kills.asked(self._run.run_id, [self._run.flow_run_id, *inside], self._began_s)
+        self._kill = self._kills.find_request(self._run.run_id, [self._run.flow_run_id, *inside], self._began_s)
         if self._kill is None:
             return ""
         reason = self._kill.reason

@@ -229,7 +229,7 @@ class KillSwitch:
 
     def _check_requests(self) -> None:
         """Look for a request to stop on this machine."""
-        request = kill_files.asked(self._folder, self.run.run_id, self.run.began_s)
+        request = kill_files.find_request(self._folder, self.run.run_id, self.run.began_s)
         if request is not None:
             reason = kill_files.reason_in(request)
             self.trip("command", "killed by `holo-tasks kill`" + (f": {reason}" if reason else ""))

@@ -24,7 +24,7 @@ class Notes:
         self._writing.append(asyncio.ensure_future(writing))
         await asyncio.sleep(0)  # a task begins when the loop has its next turn
 
-    async def written(self) -> None:
+    async def wait_until_durable(self) -> None:
         """Wait until all events are durable. Raises the first error of a write."""
         if not self._writing:
             return

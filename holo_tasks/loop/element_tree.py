@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import Element, ElementTree
-from holo_tasks.core.elements.known_elements import TextFilter, as_it_is, known, known_element
+from holo_tasks.core.elements.known_elements import TextFilter, as_it_is, redacted_element, redacted_tree
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Pause
 from holo_tasks.core.input.pressed_elements import hit_by, pressed_at
@@ -54,7 +54,7 @@ class Elements:
     unseen: bool = True
     latest: ElementTree | None = field(default=None, repr=False)
     """The tree of the last action's decision, if it was available."""
-    _asked: bool = False
+    _was_read: bool = False
     _misses: int = 0
     _rests: int = 0
     _ahead: asyncio.Task[tuple[ElementTree, float]] | None = field(default=None, repr=False)
@@ -67,13 +67,13 @@ class Elements:
         """Return the current elements with the programs' unfiltered texts, for use on this machine only."""
         try:
             async with asyncio.timeout(LONGEST_S):
-                tree = await self._settled()
+                tree = await self._read_at_rest()
         except TimeoutError:
             return ElementTree(complete=False, why_not="The desktop did not tell its elements in time.")
-        self._asked = True
+        self._was_read = True
         return tree
 
-    async def _settled(self) -> ElementTree:
+    async def _read_at_rest(self) -> ElementTree:
         """Return the elements at their current positions. Programs report positions late after scrolling."""
         until = asyncio.get_running_loop().time() + MOVING_S
         self._moving = None
@@ -86,9 +86,9 @@ class Elements:
         """Start reading the tree while nothing else uses the desktop, for example during a model call."""
         self._newest = None
         if not self._rests and (self._ahead is None or self._ahead.done()):
-            self._ahead = asyncio.create_task(self._timed())
+            self._ahead = asyncio.create_task(self._read_with_duration())
 
-    async def _timed(self) -> tuple[ElementTree, float]:
+    async def _read_with_duration(self) -> tuple[ElementTree, float]:
         began = asyncio.get_running_loop().time()
         try:
             tree = await self.read()
@@ -96,11 +96,11 @@ class Elements:
             tree = ElementTree(complete=False)
         return tree, asyncio.get_running_loop().time() - began
 
-    async def known(self, masks: Sequence[Mask]) -> ElementTree:
+    async def redacted_tree(self, masks: Sequence[Mask]) -> ElementTree:
         """Return the current elements as far as they may leave this machine, given the masks on the screen."""
-        return known(await self.read(), masks, self.tell, unseen=self.unseen)
+        return redacted_tree(await self.read(), masks, self.tell, unseen=self.unseen)
 
-    def once(self) -> Callable[[], Awaitable[ElementTree]]:
+    def read_once(self) -> Callable[[], Awaitable[ElementTree]]:
         """Return a function that reads the tree at its first call and returns the same tree later."""
         read: list[ElementTree] = []
 
@@ -113,7 +113,7 @@ class Elements:
 
     def name_lookup(self, masks: Sequence[Mask]) -> Callable[[Point], Awaitable[str]]:
         """Return a function that returns the accessible name at a point, as far as it may leave this machine."""
-        tree = self.once()
+        tree = self.read_once()
 
         async def called(at: Point) -> str:
             try:
@@ -122,7 +122,7 @@ class Elements:
                 return ""
             if element is None:
                 return ""
-            return named(known_element(found, element, masks, self.tell, unseen=self.unseen).name, NAME_CHARACTERS)
+            return named(redacted_element(found, element, masks, self.tell, unseen=self.unseen).name, NAME_CHARACTERS)
 
         return called
 
@@ -137,7 +137,7 @@ class Elements:
         if isinstance(gesture, Pause):
             self._rests -= self._rests > 0
             if self._ahead is not None:
-                await self._finished(self._ahead)
+                await self._read_ahead_result(self._ahead)
             self._ahead = None
             return {}
         now = asyncio.get_running_loop().time()
@@ -150,7 +150,7 @@ class Elements:
             return {}
 
         def told(each: Element) -> Element:
-            return known_element(newest.tree, each, masks, self.tell, unseen=self.unseen)
+            return redacted_element(newest.tree, each, masks, self.tell, unseen=self.unseen)
 
         facts = anchors_of(newest.tree, element, told)
         return {fact: named(text, NAME_CHARACTERS) for fact, text in facts.items()}
@@ -165,7 +165,7 @@ class Elements:
         """Read the tree right before an action. ``again`` is set for a second reading for the same action."""
         self._rests -= self._rests > 0 and not again
         ahead, self._ahead = self._ahead, None
-        before = await self._finished(ahead) if ahead else None
+        before = await self._read_ahead_result(ahead) if ahead else None
         if self._rests:
             return None
         tree, fresh = before[0] if before else None, None
@@ -177,15 +177,17 @@ class Elements:
             self._misses, self._rests = 0, RESTS
         return None if tree is None else NewestTree(tree, fresh is not None and not fresh.moving)
 
-    async def _finished(self, ahead: asyncio.Task[tuple[ElementTree, float]]) -> tuple[ElementTree, float] | None:
+    async def _read_ahead_result(
+        self, ahead: asyncio.Task[tuple[ElementTree, float]]
+    ) -> tuple[ElementTree, float] | None:
         """Return the tree that was read ahead and its duration in seconds.
 
         A reading that is not finished in time is cancelled.
         """
-        await asyncio.wait([ahead], timeout=AT_HAND_S if self._asked else FIRST_S)
+        await asyncio.wait([ahead], timeout=AT_HAND_S if self._was_read else FIRST_S)
         if ahead.done():
             return ahead.result()
-        self._asked = True
+        self._was_read = True
         ahead.cancel()
         await asyncio.wait([ahead])
         # Positions have not come to rest, but roles and names are known.
@@ -193,8 +195,8 @@ class Elements:
 
     async def _available_tree(self) -> ElementTree | None:
         """Return the tree if it is available within a short time limit."""
-        patience_s = AT_HAND_S if self._asked else FIRST_S
-        self._asked = True
+        patience_s = AT_HAND_S if self._was_read else FIRST_S
+        self._was_read = True
         try:
             async with asyncio.timeout(patience_s):
                 return await self.desktop.elements()

@@ -67,9 +67,9 @@ class Executor:
                 return await (walk.look_redacted() if redacted else services.desktop.look())
             case do.Recognize(states, glanced):
                 frame = self._newest(glanced)
-                return do.View(frame, await self._known().recognize(frame, states))
+                return do.View(frame, await self._declared_recognizer().recognize(frame, states))
             case do.CheckState(state, glanced):
-                return await self._known().holds(self._newest(glanced), state)
+                return await self._declared_recognizer().holds(self._newest(glanced), state)
             case do.FocusedTitle():
                 return (await services.desktop.owner_at(None)).title
             case do.GetTime():
@@ -108,7 +108,7 @@ class Executor:
         walk.step += 1
         await walk.record(events.Backtracked(by="Escape"))
         step = Step(thought="Nothing came of it; going back.", tool_call=call)
-        await walk.decided(step, scripted=True)
+        await walk.record_decision(step, scripted=True)
         services, walk.services = walk.services, replace(walk.services, approver=None)  # going back needs no approval
         try:
             await self.act(walk, step)
@@ -133,6 +133,6 @@ class Executor:
     def _newest(self, glanced: Frame | None) -> Frame:
         return self.seen.frame if glanced is None else glanced
 
-    def _known(self) -> Recognizer:
+    def _declared_recognizer(self) -> Recognizer:
         assert self.recognizer is not None
         return self.recognizer

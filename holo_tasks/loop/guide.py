@@ -64,13 +64,13 @@ class Guide:
     after: tuple[str, ...] = ()
     expect: Callable[[], str] = str
     here: str = ""
-    times: Counter[str] = field(default_factory=Counter)
-    lost: int = 0
-    unexpected: int = 0
-    _surprised: bool = field(default=False, repr=False)
-    _said: list[str] = field(default_factory=list, repr=False)
+    interruption_counts: Counter[str] = field(default_factory=Counter)
+    unknown_count: int = 0
+    unexpected_count: int = 0
+    _changed_by_itself: bool = field(default=False, repr=False)
+    _notes_for_decider: list[str] = field(default_factory=list, repr=False)
     """Sentences for the decider about the actions of the guide."""
-    _told: str | None = field(default=None, repr=False)
+    _recorded_state: str | None = field(default=None, repr=False)
     _windows: Windows = field(default_factory=Windows, repr=False)
 
     def __post_init__(self) -> None:
@@ -87,36 +87,36 @@ class Guide:
         """Clear the screen before a decision, wait for the promised state, and tell the decider about these actions."""
         yield from self.clear()
         if expected:
-            yield from self._arrive(expected)
-        words, self._said = " ".join(self._said), []
+            yield from self._await_promised_state(expected)
+        words, self._notes_for_decider = " ".join(self._notes_for_decider), []
         yield AddText(words)
 
     def clear(self) -> GuardSteps[None]:
         """Finish when the newest screen is one to act on. Gives up if it does not become one."""
         was, cleared, waited = self.here, False, False
         while True:
-            view = yield from self._see()
-            interruption = yield from self._interrupting(view)
+            view = yield from self._recognize()
+            interruption = yield from self._find_obstacle(view)
             if isinstance(interruption, str) and view.state is None and not waited:
                 # It may be an effect of the last action that leads to a known screen.
-                yield from self._wait()
+                yield from self._wait_for_screen()
                 waited = True
             elif interruption is not None:
-                yield from self._interrupted(interruption)
-                cleared, waited, self._surprised = True, False, False
-            elif self._over(view):
+                yield from self._clear_obstacle(interruption)
+                cleared, waited, self._changed_by_itself = True, False, False
+            elif self._may_act_on(view):
                 back, was = was, ""
-                if cleared and back and view.state is not None and (yield from self._went_back(view.state, back)):
+                if cleared and back and view.state is not None and (yield from self._return_to(view.state, back)):
                     continue
-                self._settled(view)
+                self._accept_screen(view)
                 return
             elif not waited:
-                yield from self._wait()
+                yield from self._wait_for_screen()
                 waited = True
             elif view.state is not None or view.frame.hung:
-                yield self._busy(view)
+                yield self._busy_error(view)
             else:
-                yield from self._lost()
+                yield from self._leave_unknown_screen()
                 waited = False
 
     def accept(self) -> GuardSteps[str]:
@@ -126,7 +126,7 @@ class Guide:
         yield Look()
         yield from self.clear()
         wanted = " or ".join(self.after)
-        if (yield from self._until(self.after)):
+        if (yield from self._wait_for(self.after)):
             yield Record(events.StateSeen(state=self.here, wanted=wanted))
             return ""
         yield Record(events.StateSeen(state=self.here, wanted=wanted, how="not there"))
@@ -147,7 +147,7 @@ class Guide:
 
     def arrived(self) -> GuardSteps[bool]:
         """Wait for a state in which the work may end; return whether it is reached."""
-        return bool(self.after) and (yield from self._until(self.after))
+        return bool(self.after) and (yield from self._wait_for(self.after))
 
     def backtrack(self) -> GuardSteps[str]:
         """Go back to the home state, or press Escape; return the outcome as a sentence."""
@@ -159,7 +159,7 @@ class Guide:
 
     def note_own_change(self) -> None:
         """Note that the screen changed by itself between a decision and its input."""
-        self._surprised = True
+        self._changed_by_itself = True
 
     def current_state(self) -> GuardSteps[tuple[str, bool]]:
         """Return the state after an action, empty if unknown, and whether this state is acceptable.
@@ -170,48 +170,48 @@ class Guide:
         expected, state = self.expect(), view.state
         if state is None:
             return "", not (self.screens.closed or expected)
-        right = not expected or state.name == expected or self._passing(self.screens.state(expected))
-        return state.name, right or self._passing(state)
+        right = not expected or state.name == expected or self._is_temporary(self.screens.state(expected))
+        return state.name, right or self._is_temporary(state)
 
     def reach(self, wanted: str) -> GuardSteps[None]:
         """Bring the program to a state: wait for it, then take the declared ways. Gives up if that fails."""
-        state = (yield from self._see(wanted)).state
+        state = (yield from self._recognize(wanted)).state
         known = state is not None and not state.busy
         if not (known and plan(self.screens, state.name if state else None, wanted) is not None):
-            yield from self._until((wanted,))
-        if not (yield from self._go(wanted)):
+            yield from self._wait_for((wanted,))
+        if not (yield from self._take_ways(wanted)):
             yield GiveUp(f"The screen is not ‘{wanted}’, and no declared way led there.")
 
-    def _arrive(self, wanted: str) -> GuardSteps[None]:
+    def _await_promised_state(self, wanted: str) -> GuardSteps[None]:
         """Wait for the state that an action promised. Gives up if it does not come.
 
         Busy states and interruptions are over at that time, because `clear` has handled them.
         """
-        if self._passing(self.screens.state(wanted)):
+        if self._is_temporary(self.screens.state(wanted)):
             return
-        if not (yield from self._until((wanted,))):
+        if not (yield from self._wait_for((wanted,))):
             yield Record(events.StateSeen(state=self.here, wanted=wanted, how="not there"))
             yield GiveUp(f"The screen is not ‘{wanted}’, which the last step was to lead to.")
 
-    def _settled(self, view: View) -> None:
+    def _accept_screen(self, view: View) -> None:
         """Accept a screen as the one to act on next."""
         self.here = view.state.name if view.state else ""
         if view.state is not None:
             self._windows.learn(view.frame)
-        self._surprised = False
+        self._changed_by_itself = False
 
-    def _passing(self, state: State) -> bool:
+    def _is_temporary(self, state: State) -> bool:
         return state.busy or self.screens.interruption(state) is not None
 
-    def _see(self, wanted: str = "") -> GuardSteps[View]:
+    def _recognize(self, wanted: str = "") -> GuardSteps[View]:
         view: View = yield Recognize(self.screens.candidates)
         name = view.state.name if view.state else ""
-        if name != self._told or (wanted and wanted != name):
+        if name != self._recorded_state or (wanted and wanted != name):
             yield Record(events.StateSeen(state=name, wanted=wanted))
-            self._told = name
+            self._recorded_state = name
         return view
 
-    def _interrupting(self, view: View) -> GuardSteps[Interruption | str | None]:
+    def _find_obstacle(self, view: View) -> GuardSteps[Interruption | str | None]:
         """Return the obstacle: a declared interruption, or the title of an undeclared window.
 
         Returns ``None`` without one.
@@ -229,32 +229,32 @@ class Guide:
         if not self.screens.closed:
             return None
         if state is None:
-            return self._windows.unexpected(frame) or None
-        if not (self._surprised and state.name == self.here):
+            return self._windows.unexpected_title(frame) or None
+        if not (self._changed_by_itself and state.name == self.here):
             return None
         title = self._windows.appeared_alone(frame)
-        if not title or self.times[_unexpected(title)]:
+        if not title or self.interruption_counts[_name_of_unexpected(title)]:
             return None
         others: View = yield Recognize([other for other in self.screens.candidates if other is not state])
         if others.state is not None:
             return None
         return title if (yield FocusedTitle()) == title else None
 
-    def _interrupted(self, by: Interruption | str) -> GuardSteps[None]:
-        name, most = (_unexpected(by), MOST_TIMES) if isinstance(by, str) else (by.name, by.most)
-        self.times[name] += 1
-        if self.times[name] > most:
+    def _clear_obstacle(self, by: Interruption | str) -> GuardSteps[None]:
+        name, most = (_name_of_unexpected(by), MOST_TIMES) if isinstance(by, str) else (by.name, by.most)
+        self.interruption_counts[name] += 1
+        if self.interruption_counts[name] > most:
             yield GiveUp(f"‘{name}’ came up more than {most} times.")
-        yield Record(events.Interrupted(name=name, times=self.times[name]))
+        yield Record(events.Interrupted(name=name, times=self.interruption_counts[name]))
         if isinstance(by, str):
-            self.unexpected += 1  # a window with a new title each time never exceeds the limit per title
-            if self.unexpected > MOST_UNEXPECTED:
+            self.unexpected_count += 1  # a window with a new title each time never exceeds the limit per title
+            if self.unexpected_count > MOST_UNEXPECTED:
                 yield GiveUp(f"More than {MOST_UNEXPECTED} windows came up that nobody declared.")
             yield Escape()
         else:
             yield Perform(by.do, f"clear ‘{name}’", self.screens.while_clearing(by))
             yield from self._until_gone(by)
-        self._said.append(f"‘{name}’ had come up and was dealt with.")
+        self._notes_for_decider.append(f"‘{name}’ had come up and was dealt with.")
 
     def _until_gone(self, by: Interruption) -> GuardSteps[None]:
         """Wait until a handled interruption is no longer visible, for at most `SLOW_S` after the last sign of work.
@@ -270,7 +270,7 @@ class Guide:
         if glanced is not None:
             yield Look()
 
-    def _went_back(self, state: State, was: str) -> GuardSteps[bool]:
+    def _return_to(self, state: State, was: str) -> GuardSteps[bool]:
         """Go back to the state before an interruption; return whether this was tried.
 
         This is done only from the home state, where a program begins anew, for example after a log-in. Any other state
@@ -278,25 +278,25 @@ class Guide:
         """
         if state.name == was or state.name != self.screens.home or not plan(self.screens, state.name, was):
             return False
-        if (yield from self._go(was)):
-            self._said.append(f"The program was brought back to ‘{was}’.")
+        if (yield from self._take_ways(was)):
+            self._notes_for_decider.append(f"The program was brought back to ‘{was}’.")
         return True
 
-    def _go(self, wanted: str) -> GuardSteps[bool]:
+    def _take_ways(self, wanted: str) -> GuardSteps[bool]:
         """Take declared ways until the wanted state is reached, each at most twice; return whether it is reached."""
         taken: list[Way] = []
         while True:
             if (yield CheckState(self.screens.state(wanted))):
                 self.here = wanted
                 return True
-            view = yield from self._see(wanted)
-            if interruption := (yield from self._interrupting(view)):
-                yield from self._interrupted(interruption)
+            view = yield from self._recognize(wanted)
+            if interruption := (yield from self._find_obstacle(view)):
+                yield from self._clear_obstacle(interruption)
                 continue
             if view.frame.hung or (view.state is not None and view.state.busy):
-                if not (yield from self._wait()):
+                if not (yield from self._wait_for_screen()):
                     newest: View = yield Recognize(())
-                    yield self._busy(View(newest.frame, view.state))
+                    yield self._busy_error(View(newest.frame, view.state))
                 continue
             here = view.state.name if view.state else ""
             spent = [way for way in taken if taken.count(way) >= MOST_SAME_WAY]
@@ -307,41 +307,41 @@ class Guide:
             taken.append(way)
             yield Record(events.StateSeen(state=here, wanted=wanted, how=f"takes the way to ‘{way.to}’"))
             yield Perform(way.do, f"go to ‘{way.to}’", self.screens.while_clearing())
-            yield from self._until((way.to,))
+            yield from self._wait_for((way.to,))
 
     def _go_home(self, home: str) -> GuardSteps[str]:
         yield Record(events.Backtracked(by="declared way", to=home))
-        if (yield from self._go(home)):
+        if (yield from self._take_ways(home)):
             return f"The program was brought back to ‘{home}’."
         return "The program was to be brought back, but did not get there."
 
-    def _lost(self) -> GuardSteps[None]:
+    def _leave_unknown_screen(self) -> GuardSteps[None]:
         """Leave an unknown screen: first by Escape, then by the declared way home. After that, give up."""
-        self.lost += 1
+        self.unknown_count += 1
         home, self.here = self.screens.home, ""
-        if self.lost > MOST_LOST:
+        if self.unknown_count > MOST_LOST:
             yield GiveUp(
                 "The screen is none of the declared ones, and going back did not change that: declare it as a State, "
                 "or give the Screens closed=False if not all are declared."
             )
-        if self.lost == MOST_LOST and home and plan(self.screens, None, home):
-            self._said.append((yield from self._go_home(home)))
+        if self.unknown_count == MOST_LOST and home and plan(self.screens, None, home):
+            self._notes_for_decider.append((yield from self._go_home(home)))
         else:
-            self._said.append((yield Escape()))
+            self._notes_for_decider.append((yield Escape()))
 
-    def _over(self, view: View) -> bool:
+    def _may_act_on(self, view: View) -> bool:
         """Return whether a screen may be acted on, apart from popups. A hung program would do all input later."""
         if view.frame.hung:
             return False
         return not self.screens.closed if view.state is None else not view.state.busy
 
-    def _until(self, names: Collection[str]) -> GuardSteps[bool]:
+    def _wait_for(self, names: Collection[str]) -> GuardSteps[bool]:
         """Wait for one of some states, and clear interruptions meanwhile; return whether one is reached."""
         end = (yield GetTime()) + self.screens.timeout_seconds
-        while (yield from self._wait(names, end)):
-            interruption = yield from self._interrupting((yield from self._see()))
+        while (yield from self._wait_for_screen(names, end)):
+            interruption = yield from self._find_obstacle((yield from self._recognize()))
             if interruption is not None:
-                yield from self._interrupted(interruption)
+                yield from self._clear_obstacle(interruption)
                 end = (yield GetTime()) + self.screens.timeout_seconds
                 continue
             for name in names:
@@ -351,7 +351,7 @@ class Guide:
             yield Wait(STILL_S)  # it was visible only for a moment
         return False
 
-    def _wait(self, names: Collection[str] = (), end: float | None = None) -> GuardSteps[bool]:
+    def _wait_for_screen(self, names: Collection[str] = (), end: float | None = None) -> GuardSteps[bool]:
         """Wait until the screen shows one of some states. Without ``names``, wait until the screen may be acted on.
 
         The wait lasts at most the program's timeout, and the newest screen is a fresh one afterwards. No model is asked
@@ -364,7 +364,7 @@ class Guide:
         end = (yield GetTime()) + self.screens.timeout_seconds if end is None else end
         while True:
             view: View = yield Recognize(candidates if still else cheap, glanced)
-            ready = (still or view.state is not None) and (yield from self._ready(view, names))
+            ready = (still or view.state is not None) and (yield from self._ends_wait(view, names))
             if ready or (yield GetTime()) >= end:
                 break
             yield Wait(STILL_S)
@@ -374,10 +374,10 @@ class Guide:
             yield Look()
         return ready
 
-    def _ready(self, view: View, names: Collection[str]) -> GuardSteps[bool]:
+    def _ends_wait(self, view: View, names: Collection[str]) -> GuardSteps[bool]:
         """Return whether a screen is the awaited one, or shows an interruption that prevents it."""
         if not names:
-            return self._over(view)
+            return self._may_act_on(view)
         if view.frame.hung:
             return False
         if view.state is not None and self.screens.interruption(view.state):
@@ -387,7 +387,7 @@ class Guide:
             found |= yield CheckState(self.screens.state(name), view.frame)
         return found
 
-    def _busy(self, view: View) -> GiveUp:
+    def _busy_error(self, view: View) -> GiveUp:
         how = "hung" if view.state is None or view.frame.hung else f"was still at ‘{view.state.name}’"
         return GiveUp(f"The program {how} after {self.screens.timeout_seconds:g} s of waiting.")
 
@@ -443,5 +443,5 @@ class NoGuide:
 AnyGuide: TypeAlias = Guide | NoGuide
 
 
-def _unexpected(title: str) -> str:
+def _name_of_unexpected(title: str) -> str:
     return f"{UNEXPECTED} ‘{defused(named(title))}’"

@@ -22,10 +22,10 @@ from holo_tasks.core.errors import (
     SecretRefused,
     StoreLost,
 )
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall, AskHumanCall, MacroCall
-from holo_tasks.loop.ask_model.corrections import often, quoted_start
+from holo_tasks.loop.ask_model.corrections import corrections_clause, quoted_start
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import AnyGuide, NoGuide
@@ -66,11 +66,11 @@ class Answered(Generic[T]):
 class LoopState:
     """The state of a sub-goal between two steps.
 
-    ``rejected`` counts answers that did not fit. ``unfinished`` is set after an answer on a screen where the work may
-    not end. ``expected`` is the state that the last action promised.
+    ``rejected_answers`` counts answers that did not fit. ``unfinished`` is set after an answer on a screen where the
+    work may not end. ``expected`` is the state that the last action promised.
     """
 
-    rejected: int = 0
+    rejected_answers: int = 0
     unfinished: bool = False
     expected: str = ""
 
@@ -91,33 +91,35 @@ async def pursue(
     decide: Decide,
     max_steps: int,
     guide: AnyGuide | None = None,
-    once: EffectButtons | None = None,
-    last: bool = True,
+    effect_buttons: EffectButtons | None = None,
+    is_last_layer: bool = True,
     macro: DoMacro | None = None,
 ) -> Answered[T]:
     """Work on a sub-goal until it is answered.
 
     ``decide`` and the executor's ``act`` are methods of the walk, possibly wrapped in tasks. ``guide`` knows the
-    program's screens, ``once`` the actions that must not be repeated, and ``macro`` does the sequences that are the
-    model's tools. At the step limit, only the ``last`` layer is asked for its best answer so far.
+    program's screens, ``effect_buttons`` the actions that must not be repeated, and ``macro`` does the sequences that
+    are the model's tools. At the step limit, only the ``is_last_layer`` layer is asked for its best answer so far.
 
     Raises a `HoloError` whose status is the status of the run. At the step limit its ``partial_answer`` is the best
     answer so far.
     """
-    loop = _Loop(executor, read, decide, max_steps, guide or NoGuide(), once or EffectButtons(), last, macro)
+    loop = _Loop(
+        executor, read, decide, max_steps, guide or NoGuide(), effect_buttons or EffectButtons(), is_last_layer, macro
+    )
     state: LoopState | Answered[T] = await loop.begin()
     while isinstance(state, LoopState):
         await loop.prepare(state)
-        decided = await loop.decided()
+        decided = await loop.get_decision()
         match decided.step.tool_call:
             case AnswerCall(content=text):
-                state = await loop.answered(state, decided, text)
+                state = await loop.take_answer(state, decided, text)
             case AskHumanCall(question=question):
-                state = await loop.handed_over(state, decided, question)
+                state = await loop.hand_over(state, decided, question)
             case MacroCall() as call:
-                state = await loop.macro_done(state, decided, call)
+                state = await loop.run_macro(state, decided, call)
             case _:
-                state = await loop.acted(state, decided)
+                state = await loop.perform(state, decided)
     return state
 
 
@@ -130,14 +132,14 @@ class _Loop(Generic[T]):
     decide: Decide
     max_steps: int
     guide: AnyGuide
-    once: EffectButtons
-    last: bool
+    effect_buttons: EffectButtons
+    is_last_layer: bool
     macro: DoMacro | None
     first: int = field(init=False)
 
     def __post_init__(self) -> None:
         # Hints and pictures do not help a script that is stuck, so it goes back at once.
-        self.stuck = StuckRecovery(times=BACK - 1 if self.scripted else 0)
+        self.stuck = StuckRecovery(times=BACK - 1 if self.is_scripted else 0)
         self.first = self.walk.step
         self.named = NamedClicks()
 
@@ -146,7 +148,7 @@ class _Loop(Generic[T]):
         return self.executor.walk
 
     @property
-    def scripted(self) -> bool:
+    def is_scripted(self) -> bool:
         return self.executor.layer != "model"
 
     async def begin(self) -> LoopState:
@@ -163,43 +165,44 @@ class _Loop(Generic[T]):
         if self.walk.step - self.first >= self.max_steps:
             raise await self._out_of_steps()
 
-    async def decided(self) -> Decided:
+    async def get_decision(self) -> Decided:
         """Get the next step, and record it."""
         walk = self.walk
         walk.step += 1
         started_s = walk.services.now_s()
-        step = await self.decide(walk, self.once.ended(self.guide))
+        step = await self.decide(walk, self.effect_buttons.ended(self.guide))
         before = self.executor.seen  # after `decide`, because an unsure model was shown the screen again
-        await walk.decided(step, scripted=self.scripted)
+        await walk.record_decision(step, scripted=self.is_scripted)
         return Decided(step, before, started_s)
 
-    async def answered(self, state: LoopState, decided: Decided, text: str) -> LoopState | Answered[T]:
+    async def take_answer(self, state: LoopState, decided: Decided, text: str) -> LoopState | Answered[T]:
         """Accept an answer if it fits the return type and the screen shows a state where the work may end."""
         try:
             value = self.read(text)
         except ValueError as error:
-            return await self._rejected(state, decided.step, text, " ".join(str(error).split())[:600])
+            return await self._reject_answer(state, decided.step, text, " ".join(str(error).split())[:600])
         problem = await self.executor.carry_out(self.guide.accept())
         if not problem:
             return Answered(value, text, self.walk.step)
         if state.unfinished:
             raise GaveUp(problem, layer=self.executor.layer)
         await self._refuse(decided.step, problem)
-        return LoopState(state.rejected, unfinished=True)
+        return LoopState(state.rejected_answers, unfinished=True)
 
-    async def _rejected(self, state: LoopState, step: Step, text: str, problem: str) -> LoopState:
+    async def _reject_answer(self, state: LoopState, step: Step, text: str, problem: str) -> LoopState:
         """Send back an answer that does not fit the return type. Raises `ModelFailed` after too many corrections."""
-        if state.rejected >= self.walk.services.corrections:
+        if state.rejected_answers >= self.walk.services.corrections:
             raise ModelFailed(
-                f"The model's answer does not fit what was asked for{often(state.rejected)}: {problem}. "
+                "The model's answer does not fit what was asked for"
+                f"{corrections_clause(state.rejected_answers)}: {problem}. "
                 f"It answered {quoted_start(text) or 'nothing'}."
             ) from None
         await self.walk.record(events.Corrected(reason=f"the answer does not fit: {problem}"))
         await self.walk.look()
         self.walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)
-        return LoopState(state.rejected + 1, state.unfinished)
+        return LoopState(state.rejected_answers + 1, state.unfinished)
 
-    async def handed_over(self, state: LoopState, decided: Decided, question: str) -> LoopState:
+    async def hand_over(self, state: LoopState, decided: Decided, question: str) -> LoopState:
         """Give the screen to a person at the agent's request. Raises `GaveUp` if the run waits for no person."""
         walk = self.walk
         if walk.services.person is None:
@@ -209,21 +212,23 @@ class _Loop(Generic[T]):
         walk.presses.forget_all()
         await walk.look()
         walk.remember(decided.step, reported)
-        return LoopState(state.rejected, state.unfinished)
+        return LoopState(state.rejected_answers, state.unfinished)
 
-    async def macro_done(self, state: LoopState, decided: Decided, call: MacroCall) -> LoopState:
+    async def run_macro(self, state: LoopState, decided: Decided, call: MacroCall) -> LoopState:
         """Do a whole sequence that the model has called, and tell the model the outcome."""
         assert self.macro is not None
         walk = self.walk
-        reported, is_error = await self.macro(walk, call, self.once, self.max_steps - (walk.step - self.first))
+        reported, is_error = await self.macro(
+            walk, call, self.effect_buttons, self.max_steps - (walk.step - self.first)
+        )
         walk.remember(decided.step, reported, is_error=is_error)
         await self._unstick()
-        return LoopState(state.rejected, state.unfinished)
+        return LoopState(state.rejected_answers, state.unfinished)
 
-    async def acted(self, state: LoopState, decided: Decided) -> LoopState:
+    async def perform(self, state: LoopState, decided: Decided) -> LoopState:
         """Do a step that needs input, unless a guard withholds or refuses it."""
-        step, before, once = decided.step, decided.before, self.once
-        after = LoopState(state.rejected, state.unfinished)
+        step, before, once = decided.step, decided.before, self.effect_buttons
+        after = LoopState(state.rejected_answers, state.unfinished)
         if why := await self._contradiction(step, before):
             await self.walk.record(events.Corrected(reason=why))
             await self.walk.look_after_change(step, why, started_s=decided.started_s)
@@ -237,7 +242,7 @@ class _Loop(Generic[T]):
             each = "has an effect each time it is pressed: press it once only. Nothing was done."
             await self._refuse(step, f"{named(pressed)} {each}")
             return after
-        if not pressed and (withheld := await self._repeats(step, before)) is not None:
+        if not pressed and (withheld := await self._find_repetition(step, before)) is not None:
             await self._withhold(decided, withheld)
             return after
         promised = await self.executor.carry_out(self.guide.expected_state())
@@ -257,29 +262,29 @@ class _Loop(Generic[T]):
             once.count_as_unpressed(pressed)
             reported, is_error = str(error), True
         verdict = await self.walk.verify(before, step.tool_call, started_s=decided.started_s, repeat=not pressed)
-        if pressed and not is_error and await self._wrote(step, before):
+        if pressed and not is_error and await self._typed_text_shows(step, before):
             once.count_as_unpressed(pressed)
         self.walk.remember(step, f"{reported} {verdict}", is_error=is_error)
         await self._unstick()
-        return after if is_error else LoopState(state.rejected, state.unfinished, promised)
+        return after if is_error else LoopState(state.rejected_answers, state.unfinished, promised)
 
     async def _contradiction(self, step: Step, before: NewestScreen) -> str:
         """Return why a model's step is withheld if its words name another control than the one at its point.
 
         Returns an empty string otherwise, and for scripts, which find targets by name and have no separate point.
         """
-        if self.scripted:
+        if self.is_scripted:
             return ""
         return await self.named.contradiction(self.walk.services, step.tool_call, before, self.walk.record)
 
-    async def _wrote(self, step: Step, before: NewestScreen) -> bool:
+    async def _typed_text_shows(self, step: Step, before: NewestScreen) -> bool:
         """Return whether the keys of a step certainly became text on the screen."""
         gesture, after = to_gesture(step.tool_call, before.shot), self.walk.seen
         if gesture is None or after is None:
             return False
         return await shows_as_text(gesture, before.frame, after.frame, self.walk.services.reader)
 
-    async def _repeats(self, step: Step, before: NewestScreen) -> Withheld | None:
+    async def _find_repetition(self, step: Step, before: NewestScreen) -> Withheld | None:
         """Return why a press is withheld that repeats an earlier one on an unchanged screen, or ``None``."""
         walk, gesture = self.walk, to_gesture(step.tool_call, before.shot)
         scene = walk.scene(before.frame)
@@ -288,7 +293,7 @@ class _Loop(Generic[T]):
             return None
         made.called = named_press(made.press, str(getattr(step.tool_call, "element", "")))
         harmless = partial(is_harmless, walk.presses, gesture, scene, walk.safe_to_repeat)
-        course = check(walk.presses, made, before.redacted, is_harmless=harmless, not_done=self.once.not_done)
+        course = check(walk.presses, made, before.redacted, is_harmless=harmless, not_done=self.effect_buttons.not_done)
         return await self.executor.carry_out(course)
 
     async def _withhold(self, decided: Decided, withheld: Withheld) -> None:
@@ -315,12 +320,12 @@ class _Loop(Generic[T]):
         Only a kill is raised instead. Other errors of the last question are recorded.
         """
         walk, max_steps = self.walk, self.max_steps
-        if not self.last:
+        if not self.is_last_layer:
             return GaveUp(f"The goal was not reached within {max_steps} steps.", layer=self.executor.layer)
         partial = None
         try:
             final = await self.decide(walk, True)
-            await walk.decided(final)
+            await walk.record_decision(final)
             if isinstance(final.tool_call, AnswerCall):
                 partial = final.tool_call.content
         except Killed:

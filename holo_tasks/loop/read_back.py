@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
-from holo_tasks.core.elements.known_elements import known_element
+from holo_tasks.core.elements.known_elements import redacted_element
 from holo_tasks.core.elements.typed_field import FieldNow, field_now
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Write
@@ -68,7 +68,7 @@ class ReadBack:
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
             return
         self._write = gesture
-        tree = None if services.elements is None else services.elements.latest or await self._read(services)
+        tree = None if services.elements is None else services.elements.latest or await self._read_tree(services)
         target = None if tree is None else hit_by(tree, gesture)
         owner = await services.desktop.owner_at(gesture.at) if target is not None else None
         if target is not None and owner is not None and owner.pid in (0, target.pid):
@@ -84,47 +84,49 @@ class ReadBack:
         write, self._write = self._write, None
         if write is None or done is not write or write.text[:1] in "\t\r\n":
             return ""
-        self.result = result = await self._checked(services, write, before, after)
+        self.result = result = await self._compare_field(services, write, before, after)
         held = plain(result.held) if result.differs else ""
         await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=result.why))
         return f" {result.sentence}" if result.differs else ""
 
-    async def _checked(self, services: Services, write: Write, before: NewestScreen, after: NewestScreen) -> TypedText:
+    async def _compare_field(
+        self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
+    ) -> TypedText:
         """Return the comparison of the field with the expected text, or with the typed text."""
-        result = await self._by_tree(services, write, before, after)
+        result = await self._compare_by_tree(services, write, before, after)
         if result is None:
-            result = await self._by_picture(services, write, before, after)
+            result = await self._compare_by_ocr(services, write, before, after)
         if self._expected and result.held:
             result = replace(result, kind=_kind_of_expected(self._expected, result))
         return replace(result, typed=self._expected or write.text)
 
-    async def _by_tree(
+    async def _compare_by_tree(
         self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
     ) -> TypedText | None:
         """Return the comparison by the tree; ``None`` if the field was not in the tree before."""
         tree, self._tree = self._tree, None
         if tree is None:
             return None
-        found = await self._compared(services, write, tree, before, after)
+        found = await self._compare_in_trees(services, write, tree, before, after)
         for _ in range(MOST_READS):
             if not found.differs:
                 return found
             await asyncio.sleep(AGAIN_S)
-            last, found = found, await self._compared(services, write, tree, before, after)
+            last, found = found, await self._compare_in_trees(services, write, tree, before, after)
             if found == last:
                 return found
         return TypedText("unread", why="the field keeps changing")
 
-    async def _compared(
+    async def _compare_in_trees(
         self, services: Services, write: Write, tree: ElementTree, before: NewestScreen, after: NewestScreen
     ) -> TypedText:
-        now = await self._read(services)
+        now = await self._read_tree(services)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
             return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
         assert services.elements is not None
         element, elements = held.element, services.elements
-        reported = known_element(now, element, after.masks, elements.tell, unseen=elements.unseen)
+        reported = redacted_element(now, element, after.masks, elements.tell, unseen=elements.unseen)
         if (reported.value, elements.tell(held.before)) != (element.value, held.before):
             return TypedText("unread", why="something of the field is masked")
         kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
@@ -135,7 +137,7 @@ class ReadBack:
             return TypedText("unread", why=why)
         return replace(found, before="") if write.overwrite else found
 
-    async def _read(self, services: Services) -> ElementTree | None:
+    async def _read_tree(self, services: Services) -> ElementTree | None:
         """Return the tree of this moment, ``None`` if the programs do not answer in time."""
         if services.elements is None:
             return None
@@ -151,7 +153,7 @@ class ReadBack:
         self._misses = 0
         return tree
 
-    async def _by_picture(
+    async def _compare_by_ocr(
         self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
     ) -> TypedText:
         """Return the comparison by OCR of the field; only a clear difference counts."""
@@ -160,7 +162,7 @@ class ReadBack:
         shown, last = after.redacted, TypedText("unread", why="the field keeps changing")
         for _ in range(MOST_READS):
             seen = await services.field_text(before.redacted, shown, write.at)
-            found = _judged(write, seen)
+            found = _compare_with_ocr_text(write, seen)
             late = seen is not None and seen.was_empty and len(seen.text) < len(write.text)
             if found.kind == "exact" or not (found.differs or late):
                 return replace(found, held="") if found.kind == "unread" else found
@@ -172,7 +174,7 @@ class ReadBack:
         return replace(last, kind="unread", held="")
 
 
-def _judged(write: Write, seen: FieldText | None) -> TypedText:
+def _compare_with_ocr_text(write: Write, seen: FieldText | None) -> TypedText:
     """Return the comparison with a text that OCR read. The text is kept even if the difference is not clear."""
     text = "" if seen is None else seen.text
     unsure = TypedText("unread", held=text, by="text", why="the field cannot be read beyond doubt")

@@ -113,9 +113,9 @@ class Screens:
         timeout_seconds: float = 20.0,
     ) -> None:
         given = {
-            "states": _all(State, states),
-            "interruptions": _all(Interruption, interruptions),
-            "ways": _all(Way, ways),
+            "states": _checked_tuple(State, states),
+            "interruptions": _checked_tuple(Interruption, interruptions),
+            "ways": _checked_tuple(Way, ways),
             "home": home,
             "closed": bool(closed),
             "timeout_seconds": timeout_seconds,
@@ -133,7 +133,7 @@ class Screens:
         """Return a state or an interruption's state by its name. Raises `InvalidUsage` if the name is unknown."""
         found = next((state for state in self.candidates if state.name == name), None)
         if found is None:
-            raise InvalidUsage(f"There is no state {name!r}; there are: {_named(self.candidates)}.")
+            raise InvalidUsage(f"There is no state {name!r}; there are: {_names_of(self.candidates)}.")
         return found
 
     def route(self, *, begins: str = "", ends: str | Iterable[str] = ()) -> Route:
@@ -157,8 +157,8 @@ class Screens:
     def _check(self) -> None:
         if not self.states:
             raise InvalidUsage("Screens need at least one State; declare those that the program can be in.")
-        _once("states", [state.name for state in self.candidates])
-        _once("interruptions", [one.name for one in self.interruptions])
+        _check_unique("states", [state.name for state in self.candidates])
+        _check_unique("interruptions", [one.name for one in self.interruptions])
         self._check_ways()
         self._check_home()
         seconds = self.timeout_seconds
@@ -169,11 +169,13 @@ class Screens:
         known, anywhere = {state.name for state in self.states}, {state.name for state in self.candidates}
         for way in self.ways:
             if way.to not in known:
-                raise InvalidUsage(f"A way leads to {way.to!r}, which is no state; there are: {_named(self.states)}.")
+                raise InvalidUsage(
+                    f"A way leads to {way.to!r}, which is no state; there are: {_names_of(self.states)}."
+                )
             if way.start != ANY and way.start not in anywhere:
                 raise InvalidUsage(
                     f"The way to {way.to!r} starts at {way.start!r}, which is no state; "
-                    f"there are: {_named(self.candidates)}, or {ANY!r} for any."
+                    f"there are: {_names_of(self.candidates)}, or {ANY!r} for any."
                 )
             if way.start != ANY and self.state(way.start).busy:
                 raise InvalidUsage(
@@ -185,7 +187,7 @@ class Screens:
         known = {state.name: state for state in self.states}
         if self.home and (self.home not in known or known[self.home].busy):
             wrong = "is busy" if self.home in known else "is no state"
-            ready = _named(state for state in self.states if not state.busy)
+            ready = _names_of(state for state in self.states if not state.busy)
             raise InvalidUsage(f"home={self.home!r} {wrong}; choose one of: {ready or 'none yet'}.")
 
 
@@ -245,7 +247,7 @@ def _check_do(what: str, do: Any) -> None:
         raise InvalidUsage(f"{what} needs something to do: an async function without arguments or a Script.")
 
 
-def _all(kind: type, given: Iterable[Any]) -> tuple[Any, ...]:
+def _checked_tuple(kind: type, given: Iterable[Any]) -> tuple[Any, ...]:
     values = (given,) if isinstance(given, kind) else tuple(given)
     wrong = next((value for value in values if not isinstance(value, kind)), None)
     if wrong is not None:
@@ -253,11 +255,11 @@ def _all(kind: type, given: Iterable[Any]) -> tuple[Any, ...]:
     return values
 
 
-def _once(what: str, names: list[str]) -> None:
+def _check_unique(what: str, names: list[str]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidUsage(f"Two {what} are named {twice!r}; give each a name of its own.")
 
 
-def _named(states: Iterable[State]) -> str:
+def _names_of(states: Iterable[State]) -> str:
     return ", ".join(state.name for state in states)

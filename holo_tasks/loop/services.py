@@ -19,8 +19,8 @@ from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.secrets.codes import NO_CODES, Codes
+from holo_tasks.loop.approval import Approver
 from holo_tasks.loop.ask_model.corrections import CORRECTIONS
-from holo_tasks.loop.consent import Approver
 from holo_tasks.loop.element_tree import Elements
 
 

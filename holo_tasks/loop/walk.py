@@ -28,8 +28,8 @@ from holo_tasks.core.input.gestures import Click, Gesture, Pause, Receipt, Typed
 from holo_tasks.core.input.permit import Permit, Scene, action_digest, check_field
 from holo_tasks.core.input.pressing import focus_after, tabbed_after
 from holo_tasks.core.limits.budget import Guard
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.model import Request
-from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import ACTING, AnswerCall, AnyCall, MacroCall, WaitCall, label
 from holo_tasks.core.prompts.transcript import NOTES_BYTES, ModelStep, Observed, StepResult, Strip, Transcript
@@ -39,10 +39,10 @@ from holo_tasks.core.screen.recheck import aim
 from holo_tasks.core.screen.rest import Rest
 from holo_tasks.core.screen.verdicts import ANYWHERE, Expected, Verdict, expected, judge
 from holo_tasks.core.secrets.secret import CODE_BEGINS, check_written, names_in
+from holo_tasks.loop.approval import ApprovalQuestion, await_approval, words_for
 from holo_tasks.loop.ask_model.corrections import Corrections
 from holo_tasks.loop.ask_model.predict import CallAccount, predict, prompt_tokens
 from holo_tasks.loop.ask_model.take_picture import NewestScreen, corners, frame_taken, part_of, shot_of
-from holo_tasks.loop.consent import ApprovalQuestion, consent, words_for
 from holo_tasks.loop.durable_notes import Notes
 from holo_tasks.loop.event_values import plain
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
@@ -86,7 +86,7 @@ class Walk:
     """Returns the state of the screen after an action, and whether that state is acceptable."""
     macro: str = ""
     """Name of the sequence that the steps belong to, if the model has called one."""
-    waits_on: bool = True
+    extends_waits: bool = True
     """Whether a wait is extended while the screen does not change."""
     held: tuple[Box, ...] = ()
     presses: MadePresses = field(default_factory=MadePresses, repr=False)
@@ -95,10 +95,10 @@ class Walk:
     seen: NewestScreen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
     _attempt: int = 0
-    _dropped: int = 0
-    _asked: bool = False
-    _spans: dict[str, int] = field(default_factory=dict)
-    _done: Gesture | None = None
+    _dropped_connections: int = 0
+    _model_was_asked: bool = False
+    _durations_us: dict[str, int] = field(default_factory=dict)
+    _last_gesture: Gesture | None = None
     _focus: tuple[Point | None, Point | None, int] = (None, None, 0)
     """The click that the focus has followed, and the click that it has left by Tab. The number counts how often a
     person had the screen by then."""
@@ -115,9 +115,9 @@ class Walk:
         self.guard.check_time(self.services.now_s())
         started = self.services.now_s()
         frame = await self.services.desktop.look(after_action=after_action)
-        if self.seen is not None and frame.reconnected > self._dropped:
+        if self.seen is not None and frame.reconnected > self._dropped_connections:
             await self._note(events.Interrupted(name=DROPPED, times=frame.reconnected))
-        self._dropped = frame.reconnected
+        self._dropped_connections = frame.reconnected
         taken = self.services.now_s()
         whole = await self.services.redactor.redact(frame)
         redact_us = _micros(self.services.now_s() - taken)
@@ -128,8 +128,8 @@ class Walk:
         shot = await shot_of(redacted, self.services.encoder, self.seen, self.services.correction)
         await self._notes.begin(self.services.recorder.keep(shot))
         await self._note(frame_taken(frame, shot, redacted, self.services.text_filter, redact_us=redact_us))
-        self._spans["wait"] = frame.activity.waited_ns // 1000
-        self._spans["perceive"] = _micros(self.services.now_s() - started) - self._spans["wait"]
+        self._durations_us["wait"] = frame.activity.waited_ns // 1000
+        self._durations_us["perceive"] = _micros(self.services.now_s() - started) - self._durations_us["wait"]
         withheld = any(mask.kind == LOST for mask in whole.masks)
         self.seen = NewestScreen(frame, shot, whole.frame, redacted.frame, withheld, whole.masks)
         return self.seen
@@ -159,8 +159,8 @@ class Walk:
                 if isinstance(error, UnsureReply):
                     await self._look_again()
         self._corrections, self._attempt = None, 0
-        self._spans["decide"] = _micros(self.services.now_s() - started)
-        self._asked = True
+        self._durations_us["decide"] = _micros(self.services.now_s() - started)
+        self._model_was_asked = True
         return step
 
     def request(self, *, answer_only: bool = False) -> Request:
@@ -201,12 +201,12 @@ class Walk:
         text = json.dumps([DECISION_VERSION, model.client.endpoint, reading, reported, pictures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    async def decided(self, step: Step, *, scripted: bool = False) -> None:
+    async def record_decision(self, step: Step, *, scripted: bool = False) -> None:
         """Record a decision. A decision of the model that came from the cache is marked."""
         call = step.tool_call
-        cached, self._asked = not self._asked and not scripted, False
+        cached, self._model_was_asked = not self._model_was_asked and not scripted, False
         if cached:
-            self._spans["decide"] = 0
+            self._durations_us["decide"] = 0
         # An answer must be durable before anyone gets it.
         write = self._record if isinstance(call, AnswerCall) else self._note
         await write(
@@ -234,7 +234,7 @@ class Walk:
 
     def show(self, text: str = "") -> None:
         """Replace the screen of the next decision by the newest one, with a text about the meantime."""
-        self.transcript = self.transcript.also(self._seen().shot, text)
+        self.transcript = self.transcript.also(self._newest_screen().shot, text)
 
     # scale → permit → act
 
@@ -245,7 +245,7 @@ class Walk:
         the target area differs from the screen of the decision.
         """
         call = step.tool_call
-        gesture = to_gesture(call, self._seen().shot)
+        gesture = to_gesture(call, self._newest_screen().shot)
         if gesture is None:
             raise ValueError(f"{call.tool_name} is nothing for hands")
         left_out = await self._carry_out(call, gesture, named=not step.replaced)
@@ -257,12 +257,12 @@ class Walk:
         ``named`` is whether the decider named the gesture's secrets by their placeholders. Otherwise it wrote a text
         that contains a secret unknowingly, so no correction is sent.
         """
-        seen = self._seen()
-        self._done, self._expected = None, ANYWHERE
+        seen = self._newest_screen()
+        self._last_gesture, self._expected = None, ANYWHERE
         self.guard.check_time(self.services.now_s())
         field = await self._check_written(gesture, seen.frame) if isinstance(gesture, Write) and named else None
         acting = isinstance(call, ACTING)
-        permit = await self._permitted(seen, call, gesture) if acting else None
+        permit = await self._permit_within_limits(seen, call, gesture) if acting else None
         elements = self.services.elements
         await self._record(
             events.ActionIntended(
@@ -275,24 +275,24 @@ class Walk:
         )
         await self.typed.prepare(self.services, gesture)
         intent = await self._intend(call, seen) if acting else None
-        clicked, tabbed = self._keyed(seen.frame)
+        clicked, tabbed = self._focus_clicks(seen.frame)
         self._focus = (None, None, 0)
         receipt = await self._send(seen, gesture, permit, field, intent, (clicked, tabbed))
         self._report_secrets(gesture, receipt.typed)
         if intent is not None:
             await intent.done()
         await self._note(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
-        self._done = gesture
+        self._last_gesture = gesture
         self.presses.record(gesture, seen.redacted, self.services.now_s())
         self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
         if receipt.left_out:
             await self._record(events.Corrected(reason=receipt.left_out))
         return receipt.left_out
 
-    async def _permitted(self, seen: NewestScreen, call: AnyCall, gesture: Gesture) -> Permit:
+    async def _permit_within_limits(self, seen: NewestScreen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the permit for an action within the limits, and store the place of its expected effect."""
         self.guard.check_action()
-        permit = await self._permit(seen, call, gesture)
+        permit = await self._ask_policy(seen, call, gesture)
         where = aim(gesture)
         focused = where is not None and not where.points
         self._expected = expected(gesture, (await self.services.desktop.owner_at(None)).box if focused else None)
@@ -319,7 +319,7 @@ class Walk:
         """Send a gesture to the desktop. After an error, record what may have been sent."""
         services, guard, started = self.services, self.guard, self.services.now_s()
         try:
-            codes = await self._set_aside(gesture, intent)
+            codes = await self._reserve_codes(gesture, intent)
             until_s, frame = (
                 services.now_s() + seconds_for(gesture, field),
                 seen.frame.number if services.recheck else 0,
@@ -346,9 +346,9 @@ class Walk:
             await self._record(events.ActionFailed(reason=str(late or error)))
             raise late or error from None
         finally:
-            self._spans["act"] = _micros(services.now_s() - started)
+            self._durations_us["act"] = _micros(services.now_s() - started)
 
-    async def _set_aside(self, gesture: Gesture, intent: Intent | None) -> tuple[tuple[str, int], ...]:
+    async def _reserve_codes(self, gesture: Gesture, intent: Intent | None) -> tuple[tuple[str, int], ...]:
         """Reserve the one-time codes of a gesture. If this fails, nothing is sent."""
         if self.services.one_time is None or not isinstance(gesture, Write) or CODE_BEGINS not in gesture.text:
             return ()
@@ -385,18 +385,18 @@ class Walk:
             self.services.codes.keep()
             self.services.typed(typed)
 
-    def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:
+    def _focus_clicks(self, frame: Frame) -> tuple[Point | None, Point | None]:
         """Return the clicks that the focus has followed and left by Tab since a person had the screen."""
         clicked, tabbed, holds = self._focus
         return (clicked, tabbed) if holds == frame.holds else (None, None)
 
     def scene(self, frame: Frame) -> Scene:
         """Return the screen of an action, with the functions that policies may ask."""
-        services, (clicked, tabbed) = self.services, self._keyed(frame)
-        tree = services.elements.once() if services.elements else None
+        services, (clicked, tabbed) = self.services, self._focus_clicks(frame)
+        tree = services.elements.read_once() if services.elements else None
         return Scene(frame, services.desktop.owner_at, services.reader, services.desktop.look, clicked, tabbed, tree)
 
-    async def _permit(self, seen: NewestScreen, call: AnyCall, gesture: Gesture) -> Permit:
+    async def _ask_policy(self, seen: NewestScreen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's permit for an action, with a person's approval if one is needed.
 
         Raises `PolicyRefused` without a permit, and `NeedsPerson` if the question is still open.
@@ -410,7 +410,7 @@ class Walk:
             words, points = await words_for(permit.rule, gesture, seen.redacted, services.reader, called)
             asked = ApprovalQuestion(self.token, digest, seen.redacted.digest, words, seen.shot.sha256, points)
             try:
-                by = await consent(services.approver, asked, self.look_redacted)
+                by = await await_approval(services.approver, asked, self.look_redacted)
             except NeedsPerson as error:
                 if not error.handoff:  # a hand-off is recorded when it begins
                     await self._record(events.HandedOver(question=str(error)))
@@ -430,21 +430,23 @@ class Walk:
         ``started_s`` is the time at which the step began, before its decision. Without ``repeat``, a click is never
         repeated.
         """
-        if isinstance(call, WaitCall) and self.waits_on:
-            await self._wait_on(before, call.seconds)
-        verdict = await self._judged(before)
-        after, labels = self._seen(), self.safe_to_repeat
-        sentence = verdict.sentence + await self.typed.sentence(self.services, before, after, self._done, self._note)
+        if isinstance(call, WaitCall) and self.extends_waits:
+            await self._extend_wait(before, call.seconds)
+        verdict = await self._judge_action(before)
+        after, labels = self._newest_screen(), self.safe_to_repeat
+        sentence = verdict.sentence + await self.typed.sentence(
+            self.services, before, after, self._last_gesture, self._note
+        )
         # The effect of an action on another machine may come later still.
         near = not getattr(self.services.desktop, "far", "")
         if verdict.outcome == "unchanged" and labels and repeat and near:
-            done, reader = self._done, self.services.reader
+            done, reader = self._last_gesture, self.services.reader
             if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
-                sentence = await self._repeated(after, call, done)
-        await self._timed(started_s)
-        return result_text(sentence, before, self._seen())
+                sentence = await self._repeat_click(after, call, done)
+        await self._record_times(started_s)
+        return result_text(sentence, before, self._newest_screen())
 
-    async def _judged(self, before: NewestScreen) -> Verdict:
+    async def _judge_action(self, before: NewestScreen) -> Verdict:
         """Take a new settled frame, and judge the last action by it."""
         after = await self.look(after_action=True)
         # Changes under a mask are not judged: their place and frequency would reveal something.
@@ -463,7 +465,7 @@ class Walk:
         )
         return verdict
 
-    async def _repeated(self, before: NewestScreen, call: AnyCall, done: Click) -> str:
+    async def _repeat_click(self, before: NewestScreen, call: AnyCall, done: Click) -> str:
         """Repeat a click a few pixels away, with all checks; return the outcome as text for the model."""
         click, dx, dy = shifted_click(done, before.frame.size)
         await self._record(events.Repeated(reason="it changed nothing, and is safe to repeat", dx=dx, dy=dy))
@@ -472,21 +474,23 @@ class Walk:
         except ScreenChanged as error:
             await self.look()
             return f"The screen did not change at once. {error}"
-        return f"The screen did not change, so the click was repeated once. {(await self._judged(before)).sentence}"
+        return (
+            f"The screen did not change, so the click was repeated once. {(await self._judge_action(before)).sentence}"
+        )
 
     async def look_after_change(self, step: Step, told: str, *, started_s: float) -> None:
         """Take a new frame after an action that was withheld because the screen had changed."""
         await self.look()
-        await self._timed(started_s)
+        await self._record_times(started_s)
         self.remember(step, told, is_error=True, unsent=True)
 
-    async def _timed(self, started_s: float) -> None:
+    async def _record_times(self, started_s: float) -> None:
         await self._note(
             events.StepTimed(
-                perceive_us=self._spans.get("perceive", 0),
-                decide_us=self._spans.get("decide", 0),
-                act_us=self._spans.get("act", 0),
-                waiting_us=self._spans.get("wait", 0),
+                perceive_us=self._durations_us.get("perceive", 0),
+                decide_us=self._durations_us.get("decide", 0),
+                act_us=self._durations_us.get("act", 0),
+                waiting_us=self._durations_us.get("wait", 0),
                 total_us=_micros(self.services.now_s() - started_s),
             )
         )
@@ -495,7 +499,7 @@ class Walk:
         """Return a new redacted frame."""
         return (await self.services.redactor.redact(await self.services.desktop.look())).frame
 
-    async def _wait_on(self, before: NewestScreen, asked_s: float) -> None:
+    async def _extend_wait(self, before: NewestScreen, asked_s: float) -> None:
         """Extend a wait while the screen does not change.
 
         The extension ends when the program has been at rest for a while. It lasts at most four times the length of the
@@ -546,9 +550,9 @@ class Walk:
         call = step.tool_call
         tool = call.name if isinstance(call, MacroCall) else call.tool_name
         came = StepResult(tool, told, is_error, unsent)
-        self.transcript = self.transcript.extended(ModelStep(step), came, Observed(self._seen().shot))
+        self.transcript = self.transcript.extended(ModelStep(step), came, Observed(self._newest_screen().shot))
 
-    def aside(self, macro: str) -> Walk:
+    def walk_for_macro(self, macro: str) -> Walk:
         """Return a walk for a sequence that the model has called, with the same services and a history of its own.
 
         The sequence names its secrets itself, and no person is asked in it.
@@ -563,8 +567,8 @@ class Walk:
             seen=None,
             _corrections=None,
             _attempt=0,
-            _asked=False,
-            _spans={},
+            _model_was_asked=False,
+            _durations_us={},
         )
 
     def continue_from(self, aside: Walk) -> None:
@@ -574,7 +578,7 @@ class Walk:
 
     def begin(self) -> None:
         """Add the first screen to the history."""
-        self.transcript = self.transcript.extended(Observed(self._seen().shot))
+        self.transcript = self.transcript.extended(Observed(self._newest_screen().shot))
 
     async def record(self, event: events.Event) -> None:
         """Record an event of this sub-goal."""
@@ -583,14 +587,14 @@ class Walk:
     async def _record(self, event: events.Event) -> None:
         """Record an event. On return it is durable, together with all earlier events."""
         await self._note(event)
-        await self._notes.written()
+        await self._notes.wait_until_durable()
 
     async def _note(self, event: events.Event) -> None:
         """Record an event without waiting until it is durable."""
         stamped = event.model_copy(update={"subgoal": self.number, "step": self.step})
         await self._notes.begin(self.services.recorder.record(stamped))
 
-    def _seen(self) -> NewestScreen:
+    def _newest_screen(self) -> NewestScreen:
         if self.seen is None:
             raise InvalidUsage("Look at the screen before deciding or acting.")
         return self.seen

@@ -47,7 +47,7 @@ def say(text: str, place: str = "") -> None:
 
 def to_say(text: str, place: str = "") -> str:
     """Return the line that `say` prints."""
-    return f"holo-tasks: {printable(hushed(' '.join(text.split())) + place)}"
+    return f"holo-tasks: {printable(without_secrets(' '.join(text.split())) + place)}"
 
 
 def release_streams() -> None:
@@ -64,6 +64,6 @@ def release_streams() -> None:
             continue
 
 
-def hushed(text: str) -> str:
+def without_secrets(text: str) -> str:
     scrubbing = sys.modules.get("holo_tasks.safety.scrubbing")
     return str(scrubbing.scrub_data(text)) if scrubbing else text  # no secrets exist before it is imported

@@ -1,6 +1,7 @@
 """Retry work while a needed service is away or busy: Prefect, the database, or the trace storage.
 
-`waited` and `awaited` retry until the patience in HOLO_PATIENCE (default 60 seconds) is over.
+`retry_while_unavailable` and `retry_async_while_unavailable` retry until the patience in HOLO_PATIENCE (default 60
+seconds) is over.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def patience_s(environ: Mapping[str, str]) -> float:
     return seconds
 
 
-def waited(work: Callable[[], T]) -> T:
+def retry_while_unavailable(work: Callable[[], T]) -> T:
     """Run ``work`` and retry while it raises `Unavailable`. Raises the last error when the patience is over."""
     patience = Patience()
     while True:
@@ -80,8 +81,8 @@ def waited(work: Callable[[], T]) -> T:
         time.sleep(pause_s)
 
 
-async def awaited(work: Callable[[], Awaitable[T]]) -> T:
-    """Await ``work`` and retry it as `waited` does."""
+async def retry_async_while_unavailable(work: Callable[[], Awaitable[T]]) -> T:
+    """Await ``work`` and retry it as `retry_while_unavailable` does."""
     import asyncio  # slow to import
 
     patience = Patience()

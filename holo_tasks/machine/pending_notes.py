@@ -61,7 +61,7 @@ def leave(home: Path, kind: str, says: Mapping[str, Any]) -> Path:
     return path
 
 
-def left(home: Path, kind: str) -> Iterator[Note]:
+def pending(home: Path, kind: str) -> Iterator[Note]:
     """Yield the notes of a kind in no particular order. Files that are not valid notes are skipped."""
     for path in (home / FOLDER).glob(f"{kind}-*.json"):
         with contextlib.suppress(OSError, ValueError), path.open("rb") as file:

@@ -40,9 +40,9 @@ from holo_tasks.models.refusals import has_no_money, remedy
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
 """Status codes of servers without a list of models."""
-REFUSED = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 417, 422, 426, 428, 429, 431})
+REFUSED_STATUS = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 417, 422, 426, 428, 429, 431})
 """Status codes of requests that the server did not begin. After any other error, the work may have been done."""
-BUSY = re.compile(
+BUSY_TEXT = re.compile(
     r"overload|\bloading\b.{0,20}\bmodel|\b(is|still|currently) (being )?load(ing|ed)\b|queue (is )?full"
     r"|\b(no|at|out of|insufficient) capacity"
     r"|\bno (healthy|available) (upstream|server|backend|worker|endpoint|instance)"
@@ -58,16 +58,16 @@ client.
 """
 CONNECT_S = 20.0
 """Longest time for a connection, in seconds. Even a busy server accepts connections, because its kernel does so."""
-MOST_REST_S = 3600.0
+MOST_RETRY_AFTER_S = 3600.0
 """Longest accepted Retry-After, in seconds."""
-RATE_REST_S = 15.0
+RATE_LIMIT_PAUSE_S = 15.0
 """Seconds to wait after a 429 without Retry-After. Limits are usually per minute, and four retries cover one."""
 FAIR_TIMEOUT_S = 20.0
 """Seconds. A time-out below this does not count as a failure of the server, because the caller had little time left."""
-MOST_SHOWN = 20_000
+MOST_SHOWN_BYTES = 20_000
 """Bytes of an unexpected body that are inspected for the error message."""
-MOST_WORDS = 300
-"""Characters of an error text that are searched for `BUSY`. A longer text is a web page."""
+MOST_ERROR_CHARACTERS = 300
+"""Characters of an error text that are searched for `BUSY_TEXT`. A longer text is a web page."""
 MOST_TOKENS = 10**9
 """A larger token count is invalid."""
 
@@ -226,7 +226,7 @@ class ModelEndpoint:
 
     def _invalid_answer(self, body: bytes, what: str, advice: str) -> TransientModelFault:
         """Return the error for an answer that is not a reply, with the beginning of its body."""
-        sent = quoted_start(self._keyless(body[:MOST_SHOWN].decode(errors="replace")))
+        sent = quoted_start(self._keyless(body[:MOST_SHOWN_BYTES].decode(errors="replace")))
         details = f"{what} ({sent})" if sent else "an empty answer"
         return TransientModelFault(f"{self.endpoint} sent {details}; {advice}.", maybe_billed=True)
 
@@ -272,7 +272,7 @@ class ModelEndpoint:
                 asked_s = _retry_after(error.response.headers.get("retry-after"))
                 return TransientModelFault(
                     f"{where} answered HTTP {error.status_code}: {self._server_message(error.message)}",
-                    retry_after_s=RATE_REST_S if asked_s is None and error.status_code == 429 else asked_s,
+                    retry_after_s=RATE_LIMIT_PAUSE_S if asked_s is None and error.status_code == 429 else asked_s,
                 )
             case openai.APIStatusError():
                 said = self._server_message(error.message)
@@ -288,7 +288,7 @@ class ModelEndpoint:
     def _all_words(self, error: openai.APIStatusError) -> str:
         """Return the message, type and code of a server's error."""
         details = error.body if isinstance(error.body, dict) else {}
-        return " ".join([error.message, *(str(details.get(name)) for name in ("type", "code"))])[:MOST_WORDS]
+        return " ".join([error.message, *(str(details.get(name)) for name in ("type", "code"))])[:MOST_ERROR_CHARACTERS]
 
     def _server_message(self, words: str) -> str:
         """Return a server's message in one line of at most 300 characters, without the API key."""
@@ -307,7 +307,9 @@ def _maybe_begun(error: openai.APIStatusError) -> bool:
     """Return whether a server may have done the work before this error, so that the call may be billed."""
     details = error.body if isinstance(error.body, dict) else {"message": error.body}
     message = " ".join(value for name in ("message", "type", "code") if isinstance(value := details.get(name), str))
-    if error.status_code not in REFUSED and not (error.status_code == 503 and BUSY.search(message[:MOST_WORDS])):
+    if error.status_code not in REFUSED_STATUS and not (
+        error.status_code == 503 and BUSY_TEXT.search(message[:MOST_ERROR_CHARACTERS])
+    ):
         return True
     # Some servers refuse their model's output, and include the usage or the output in the error.
     return bool({"usage", "failed_generation"} & (details.keys() | _outer_fields(error)))
@@ -389,7 +391,7 @@ def _retry_after(value: str | None) -> float | None:
             seconds = max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
         except (ValueError, OverflowError):
             return None
-    return min(seconds, MOST_REST_S) if seconds >= 0 else None
+    return min(seconds, MOST_RETRY_AFTER_S) if seconds >= 0 else None
 
 
 def _first_line(text: str, limit: int = 300) -> str:

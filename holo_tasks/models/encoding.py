@@ -35,7 +35,7 @@ class JpegEncoder:
         sent = fit_width(source.size, self.max_width)
         if sent != source.size:
             image = image.resize((sent.width, sent.height), Image.Resampling.LANCZOS)
-        data = self._encoded(image)
+        data = self._encode(image)
         return Shot(
             data=data,
             media_type=self.media_type,
@@ -50,12 +50,12 @@ class JpegEncoder:
     def strip(self, turns: Sequence[Turn]) -> Shot:
         """Return the screens after the last actions as one numbered, captioned picture, oldest first."""
         image = filmstrip([(turn.after.data, label(turn.step.tool_call)) for turn in turns])
-        data = self._encoded(image)
+        data = self._encode(image)
         size = Size(*image.size)
         digest = hashlib.sha256(data).hexdigest()
         return Shot(data, self.media_type, digest, sent_size=size, screen=size, frame_digest=digest)
 
-    def _encoded(self, image: Image.Image) -> bytes:
+    def _encode(self, image: Image.Image) -> bytes:
         buffer = io.BytesIO()
         image.save(buffer, format="JPEG", quality=self.quality)
         return buffer.getvalue()
@@ -68,7 +68,7 @@ class PngEncoder(JpegEncoder):
     media_type: ClassVar[str] = "image/png"
     max_width: int | None = None
 
-    def _encoded(self, image: Image.Image) -> bytes:
+    def _encode(self, image: Image.Image) -> bytes:
         buffer = io.BytesIO()
         image.save(buffer, format="PNG", compress_level=6)
         return buffer.getvalue()

@@ -39,13 +39,13 @@ def _cell(number: int, data: bytes, caption: str) -> Image.Image:
     draw = ImageDraw.Draw(cell)
     draw.rectangle((0, CAPTION, CELL - 1, cell.height - 1), outline="#888888")
     font = ImageFont.load_default(size=FONT)
-    lines = _wrapped(f"{number}. {caption}", font)
+    lines = _caption_lines(f"{number}. {caption}", font)
     for line, text in enumerate(lines):
         draw.text((0, line * (FONT + 4)), text, fill="black", font=font)
     return cell
 
 
-def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> list[str]:
+def _caption_lines(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> list[str]:
     """Split a caption into at most two lines that fit the cell."""
     lines = [""]
     for word in text.split():
@@ -57,10 +57,10 @@ def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> l
             break
         else:
             lines.append(word)
-    return [_fitted(line, font) for line in lines]
+    return [_cut_to_fit(line, font) for line in lines]
 
 
-def _fitted(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
+def _cut_to_fit(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
     while font.getlength(text) > CELL:
         text = text[:-2] + "…"
     return text

@@ -135,7 +135,7 @@ class Profile(BaseModel):
 
 
 @cache
-def shipped() -> dict[str, Profile]:
+def shipped_profiles() -> dict[str, Profile]:
     """Return the profiles of the package, by model name."""
     text = resources.files("holo_tasks.models").joinpath("profiles.toml").read_text(encoding="utf-8")
     return read_profiles(text, "profiles.toml")
@@ -149,13 +149,13 @@ def profiles(file: Path | None = None) -> dict[str, Profile]:
     """
     named = file or (Path(value) if (value := os.environ.get(PROFILES_VARIABLE, "").strip()) else None)
     if named is None:
-        return shipped()
+        return shipped_profiles()
     try:
         text = named.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InvalidUsage(f"The profiles in {named} cannot be read: {why}.") from None
-    return {**shipped(), **read_profiles(text, str(named), shipped())}
+    return {**shipped_profiles(), **read_profiles(text, str(named), shipped_profiles())}
 
 
 def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = None) -> dict[str, Profile]:
@@ -178,7 +178,7 @@ def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = N
         if like is not None and base is None:
             unknown = shortened(repr(like))
             raise InvalidUsage(f"{where}: {shortened(name)} is like {unknown}, which has no profile.")
-        found[name] = _validated(name, base, fields, f"{where}: the profile of {name}")
+        found[name] = _build_profile(name, base, fields, f"{where}: the profile of {name}")
     return found
 
 
@@ -192,10 +192,10 @@ def profile_for(model: str, **overrides: object) -> Profile:
     if like is not None and str(like) not in known:
         raise InvalidUsage(f"{model} is like {like!r}, which has no profile.")
     base = known.get(model if like is None else str(like)) or Profile(name=model)
-    return _validated(model, base, fields, f"The profile of {model}") if overrides else base
+    return _build_profile(model, base, fields, f"The profile of {model}") if overrides else base
 
 
-def _validated(name: str, base: Profile | None, fields: Mapping[str, object], what: str) -> Profile:
+def _build_profile(name: str, base: Profile | None, fields: Mapping[str, object], what: str) -> Profile:
     try:
         return Profile.model_validate({**(base.model_dump() if base else {}), **fields, "name": name})
     except ValidationError as error:

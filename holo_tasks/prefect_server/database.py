@@ -37,7 +37,7 @@ def prepare(path: Path) -> bool:
     # SQLite would apply a leftover journal to the new database.
     if any(path.with_name(path.name + end).exists() for end in ("", "-wal", "-journal")):
         return False
-    if not _is_known(_revision(sql)):
+    if not _is_known_to_prefect(_revision(sql)):
         return False
     made = path.with_name(f".{path.name}.new")  # `TemporaryServer` holds the lock of the first start
     try:
@@ -60,7 +60,7 @@ def _revision(sql: str) -> str:
     return sql.rpartition("alembic_version")[2].partition("'")[2].partition("'")[0]
 
 
-def _is_known(revision: str) -> bool:
+def _is_known_to_prefect(revision: str) -> bool:
     prefect = find_spec("prefect")  # does not import it
     places = prefect.submodule_search_locations if prefect else None
     return any(
@@ -69,7 +69,7 @@ def _is_known(revision: str) -> bool:
     )
 
 
-def migrated(path: Path) -> str:
+def migrated_schema(path: Path) -> str:
     """Let Prefect create or migrate a database; return it as SQL."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     with tempfile.TemporaryDirectory() as home:
@@ -84,4 +84,4 @@ def migrated(path: Path) -> str:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        SCHEMA.write_text(migrated(Path(folder) / "prefect.db"), encoding="utf-8")
+        SCHEMA.write_text(migrated_schema(Path(folder) / "prefect.db"), encoding="utf-8")

@@ -28,8 +28,8 @@ from urllib.parse import urlsplit
 
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.this_machine import switched_on
-from holo_tasks.desktop.processes import tied
-from holo_tasks.desktop.programs.environment import needed
+from holo_tasks.desktop.processes import end_with_parent
+from holo_tasks.desktop.programs.environment import variables_to_pass
 from holo_tasks.machine.patience import is_unknown_host
 from holo_tasks.machine.private import make_private, open_private, private_file
 from holo_tasks.models.address import without_login
@@ -110,7 +110,7 @@ def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # or it raises ValueError
             return "other"
-        with _opened(url, "health", timeout_s) as answer:
+        with _open_page(url, "health", timeout_s) as answer:
             # Prefect's web pages answer at all paths outside the API, so check the body.
             body: bytes = answer.read(16)
             return "up" if body.strip() == b"true" else "other"
@@ -131,13 +131,13 @@ def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]
 def is_open(url: str, timeout_s: float = 1.0) -> bool:
     """Return whether a Prefect API answers without a login. Returns ``False`` if it cannot be reached."""
     try:
-        with _opened(url, "admin/version", timeout_s) as health:
+        with _open_page(url, "admin/version", timeout_s) as health:
             return bool(health.status == 200 and health.read(1) == b'"')
     except (OSError, ValueError, http.client.HTTPException):  # an HTTP error is an OSError
         return False
 
 
-def _opened(url: str, page: str, timeout_s: float) -> Any:
+def _open_page(url: str, page: str, timeout_s: float) -> Any:
     parts = urlsplit(url)
     # Remove the login, which Prefect's client would send; urllib would parse it as a part of the host name.
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
@@ -216,7 +216,7 @@ class TemporaryServer:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(at.fileno(),),
-                preexec_fn=tied(signal.SIGTERM),
+                preexec_fn=end_with_parent(signal.SIGTERM),
                 # Ctrl+C must not reach the server, which is still needed to close the run.
                 start_new_session=True,
             )
@@ -268,7 +268,7 @@ class TemporaryServer:
 
 def _server_environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     """Return the environment of the server process."""
-    variables = needed(environ) | {name: text for name, text in environ.items() if name.startswith(ITS_OWN)}
+    variables = variables_to_pass(environ) | {name: text for name, text in environ.items() if name.startswith(ITS_OWN)}
     reach_directly(variables)
     # Other processes can read its environment.
     for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):

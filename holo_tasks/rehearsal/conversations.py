@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from holo_tasks.contract.continuity import continuity_breaches, mode_of, shared, without_corrections
+from holo_tasks.contract.continuity import continuity_breaches, mode_of, shared_beginning, without_corrections
 from holo_tasks.contract.rulebook import STANDARD, Body, Breach, Terms
 from holo_tasks.contract.tokens import message_tokens, prompt_tokens, text_tokens, tool_tokens
 from holo_tasks.contract.wire_messages import messages_of, slim, step_of, task_of
@@ -50,7 +50,7 @@ class Conversations:
         for age, kept in enumerate(reversed(self._kept.values())):
             if kept.task != task or kept.turns not in (turns, turns - 1) or mode_of(kept.body) != mode_of(body):
                 continue
-            common = shared(body, kept.body)
+            common = shared_beginning(body, kept.body)
             # Two runs of one task share the task and the first screen.
             if common < 2 or (kept.turns == turns and common < len(without_corrections(body))):
                 continue

@@ -144,7 +144,7 @@ async def wait_for_files(
     end_s = loop.time() + timeout_s
     while True:
         try:
-            found = await asyncio.to_thread(listed, shared)
+            found = await asyncio.to_thread(list_files, shared)
         except foreign_folder.TooManyEntries:
             raise GaveUp(
                 f"There are more than {foreign_folder.MOST_ENTRIES} files in {shared.path}, too many to search: have "
@@ -174,7 +174,7 @@ async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: 
     try:
         for one in ready:
             try:
-                found = await _in_thread(lambda stop, one=one: _copied(shared, one, place, stop))  # type: ignore[misc]
+                found = await _in_thread(lambda stop, one=one: _copy_file(shared, one, place, stop))  # type: ignore[misc]
             except foreign_folder.UnfinishedFile:
                 watch.mark_open(one)
                 continue
@@ -210,7 +210,7 @@ async def _in_thread(work: Callable[[threading.Event], T]) -> T:
         stop.set()
 
 
-def _copied(shared: SharedFolder, entry: Entry, place: Path, stop: threading.Event) -> CopiedFile:
+def _copy_file(shared: SharedFolder, entry: Entry, place: Path, stop: threading.Event) -> CopiedFile:
     try:
         with foreign_folder.opened(shared) as folder:
             return foreign_folder.copy_out(folder, entry, place, safe_name(entry.name), stop)
@@ -221,6 +221,6 @@ def _copied(shared: SharedFolder, entry: Entry, place: Path, stop: threading.Eve
         ) from None
 
 
-def listed(shared: SharedFolder) -> list[Entry]:
+def list_files(shared: SharedFolder) -> list[Entry]:
     with foreign_folder.opened(shared) as folder:
         return foreign_folder.entries(folder)

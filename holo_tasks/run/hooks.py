@@ -156,18 +156,18 @@ class Subscribed:
         try:
             found = hook(value)
         except (Exception, asyncio.CancelledError) as error:  # a user's hook must not stop the run
-            self._failed(name, error)
+            self._log_first_error(name, error)
             return
         if inspect.isawaitable(found):
-            self.aside(self._awaited(name, found))
+            self.aside(self._await_hook(name, found))
 
-    async def _awaited(self, name: str, work: Awaitable[object]) -> None:
+    async def _await_hook(self, name: str, work: Awaitable[object]) -> None:
         try:
             await work
         except Exception as error:  # a user's hook must not stop the run
-            self._failed(name, error)
+            self._log_first_error(name, error)
 
-    def _failed(self, name: str, error: BaseException) -> None:
+    def _log_first_error(self, name: str, error: BaseException) -> None:
         """Log the first error of a hook. Further ones are not logged, since they would flood the log."""
         if name not in self._broken:
             self._broken.add(name)

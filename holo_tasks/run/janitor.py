@@ -15,10 +15,10 @@ from prefect.client.orchestration import PrefectClient, get_client
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed
 
-from holo_tasks.desktop.session.leftovers import clear_away
+from holo_tasks.desktop.session.leftovers import remove_dead_desktops
 from holo_tasks.kill.run_registry import running
 from holo_tasks.machine.home import holo_home
-from holo_tasks.machine.patience import awaited
+from holo_tasks.machine.patience import retry_async_while_unavailable
 from holo_tasks.safety.database.store import Store, store_at
 from holo_tasks.safety.records.ledger import LEASE_S, RENEW_S
 from holo_tasks.safety.records.run_list import RunBook, RunRow
@@ -56,8 +56,8 @@ async def release_abandoned(home: Path | None = None, *, pause_s: float = RENEW_
     work, seats, items, freed = WorkItems(store), Seats(store), 0, 0
     dead = await _dead_runs(store, where)
     for look in range(LOOKS):
-        items += await awaited(lambda: asyncio.to_thread(work.return_lapsed))
-        freed += await awaited(lambda: asyncio.to_thread(seats.release_lapsed))
+        items += await retry_async_while_unavailable(lambda: asyncio.to_thread(work.return_lapsed))
+        freed += await retry_async_while_unavailable(lambda: asyncio.to_thread(seats.release_lapsed))
         if not (work.doubtful or seats.doubtful or (dead and not look)):
             break
         await asyncio.sleep(pause_s)
@@ -72,11 +72,11 @@ async def release_abandoned(home: Path | None = None, *, pause_s: float = RENEW_
         if row.status == "running" and row.run_id not in still
     ]
     for row in dead:
-        await asyncio.to_thread(_interrupted, book, row)
+        await asyncio.to_thread(_mark_interrupted, book, row)
     on_paper = sorted({*work.lost, *(row.flow_run_id for row in dead)} - {""})
     async with get_client() as client:
-        ended = [one for one in on_paper if await crashed(client, one)]
-    left = await asyncio.to_thread(clear_away)
+        ended = [one for one in on_paper if await set_crashed(client, one)]
+    left = await asyncio.to_thread(remove_dead_desktops)
     return ReleasedResources(items, freed, tuple(ended), tuple(row.run_id for row in dead), tuple(left))
 
 
@@ -95,12 +95,12 @@ async def _dead_runs(store: Store, home: Path) -> list[RunRow]:
     return await asyncio.to_thread(look)
 
 
-def _interrupted(book: RunBook, row: RunRow) -> None:
+def _mark_interrupted(book: RunBook, row: RunRow) -> None:
     why = "its process ended without closing it"
     book.ended(row.run_id, status="interrupted", reason=why, steps=row.steps, spent_micro=None)
 
 
-async def crashed(client: PrefectClient, flow_run_id: str) -> bool:
+async def set_crashed(client: PrefectClient, flow_run_id: str) -> bool:
     """Set a flow run without a process to Crashed; return whether that was done.
 
     Returns ``False`` if the flow run is final, scheduled, paused or unknown, or if Prefect is unreachable.

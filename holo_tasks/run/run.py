@@ -267,7 +267,7 @@ def running_here() -> Run | None:
 
 
 @contextmanager
-def within(run: Run) -> Iterator[None]:
+def as_current_run(run: Run) -> Iterator[None]:
     """Make ``run`` the current run inside the block."""
     mark = _run.set(run)
     try:
@@ -298,7 +298,7 @@ def progress(total: int) -> Iterator[Progress]:
 
 
 @contextmanager
-def working(run: Run | None, claim: Claim, journal: Journal | None) -> Iterator[None]:
+def under_claim(run: Run | None, claim: Claim, journal: Journal | None) -> Iterator[None]:
     """Work under a claim inside the block.
 
     Actions are written into ``journal``, or into no journal. If the claim is lost, the run's kill switch stops the run.
@@ -369,7 +369,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
         # The Pause may have been wrapped, by a task group for example: Prefect has suspended the flow run anyway.
         error = raised if run.suspended is None or switch.reason else run.suspended
         switch.rest()
-        run.status, run.reason = ending(error, run.guard)
+        run.status, run.reason = status_and_reason(error, run.guard)
         if run.status == LimitReached.status:
             late = LimitReached(run.reason, limit="timeout_seconds", scope=run.guard.name)
             run.subscribed.limit(error if isinstance(error, LimitReached) else late)
@@ -386,7 +386,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
         switch.rest()
         _run.reset(mark)
         try:
-            await run_to_end(_closed(run))
+            await run_to_end(_close_run(run))
         except EvidenceFailed:
             if run.status == "answered":
                 raise
@@ -395,7 +395,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
             switch.close()
 
 
-async def _closed(run: Run) -> None:
+async def _close_run(run: Run) -> None:
     """Wait a bounded time for background tasks, then record the end of the run."""
     await run.skipping.report(run)
     if run.flow_run_id and run.status != "killed":
@@ -441,7 +441,9 @@ async def run_to_end(work: Coroutine[Any, Any, None]) -> None:
         raise cancelled
 
 
-def ending(error: BaseException, guard: Guard | None = None, run: Run | None = None) -> tuple[events.Status, str]:
+def status_and_reason(
+    error: BaseException, guard: Guard | None = None, run: Run | None = None
+) -> tuple[events.Status, str]:
     """Return the status and reason of work that ``error`` stopped.
 
     ``run`` is by default the current run. A cancellation counts as a reached limit if the deadline of ``guard`` has

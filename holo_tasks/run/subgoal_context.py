@@ -1,7 +1,7 @@
 """Find the sub-goal and the walk around this code.
 
-`Subgoal` is the state of a sub-goal. `inside` and `stepping` set the current sub-goal and walk, which `current_subgoal`
-and `current_walk` return.
+`Subgoal` is the state of a sub-goal. `as_current_subgoal` and `as_current_walk` set the current sub-goal and walk,
+which `current_subgoal` and `current_walk` return.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def current_subgoal() -> Subgoal | None:
 
 
 @contextmanager
-def inside(subgoal: Subgoal) -> Iterator[None]:
+def as_current_subgoal(subgoal: Subgoal) -> Iterator[None]:
     """Make ``subgoal`` the current one inside the block."""
     mark, scope = _subgoal.set(subgoal), current_guard()
     try:
@@ -111,7 +111,7 @@ def current_walk() -> Walk | None:
 
 
 @contextmanager
-def stepping(walk: Walk) -> Iterator[None]:
+def as_current_walk(walk: Walk) -> Iterator[None]:
     """Make ``walk`` the current one inside the block."""
     mark = _walk.set(walk)
     try:

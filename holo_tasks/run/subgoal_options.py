@@ -194,7 +194,11 @@ class SubgoalOptions:
         ``given`` are the arguments by name, for the API.
         """
         made = [
-            layer.called(given) if isinstance(layer, Api) else layer if _is_ready(layer) else _made(layer, args, kwargs)
+            layer.called(given)
+            if isinstance(layer, Api)
+            else layer
+            if _is_ready(layer)
+            else _make_script(layer, args, kwargs)
             for layer in self.in_order
         ]
         return replace(self, layers=tuple(made))
@@ -226,7 +230,7 @@ def _name(layer: Any) -> str:
     return PLAYBOOK if isinstance(layer, Learned) else getattr(layer, "layer", SCRIPT)
 
 
-def _made(make: Any, args: Any, kwargs: Mapping[str, Any]) -> Scripted:
+def _make_script(make: Any, args: Any, kwargs: Mapping[str, Any]) -> Scripted:
     script = make(*args, **kwargs)
     if not isinstance(script, Scripted):
         raise InvalidUsage(

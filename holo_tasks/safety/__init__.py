@@ -1,8 +1,8 @@
 """Guards against harm by an agent: masking of private pixels, action rules, budgets, and the ledger of finished work.
 
 `policy` decides on the gesture, that is on pixels and keys, right before it is sent, and asks the desktop for the
-owner of the window. Key combinations are compared as sets of keysyms. A rule of `confirm` needs an approval. It is
-bound to the digest of the call, its gesture and program, to the screen at its use, and to the business token or the
+owner of the window. Key combinations are compared as sets of keysyms. A rule of `approval_rules` needs an approval. It
+is bound to the digest of the call, its gesture and program, to the screen at its use, and to the business token or the
 flow run. One conditional UPDATE uses it up.
 
 Masked pixels influence nothing that leaves the machine: frames are masked first, and readers, verdicts and approvals

@@ -17,7 +17,7 @@ from holo_tasks.core.input.permit import Permit, Scene
 from holo_tasks.core.programs import FAR, Owner, is_viewer, runs
 from holo_tasks.core.prompts.tool_calls import ACTING, AnyCall, label
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.safety.confirm import Confirm, Kinds
+from holo_tasks.safety.approval_rules import Confirm, Kinds
 from holo_tasks.safety.places import Area, path_of, points_of
 from holo_tasks.safety.settings_model import SettingsModel
 
@@ -104,7 +104,7 @@ class Rules(SettingsModel):
         for rule in self.confirm:
             for one in owners:
                 if await rule.fits(call, gesture, one, scene):
-                    asked = f"{_described(call, gesture)}{f' in {owner}' if owner else ''}"
+                    asked = f"{_describe_action(call, gesture)}{f' in {owner}' if owner else ''}"
                     return Permit(False, f"To {asked} needs a person's yes (confirm: {rule.words})", owner, asks=True)
         # The permit names the program, because it is valid only while the gate sees that program at the target.
         return Permit(True, f"allow={trust}, in {owner}" if owner else f"allow={trust}", owner)
@@ -138,10 +138,10 @@ class Rules(SettingsModel):
         points = points_of(gesture)
         inside = any(all(box.contains(point) for point in points) for box in self.regions or ())
         if self.regions is not None and points and not inside:
-            return f"{_joined(points)} is not inside one of the allowed regions; widen regions if that is wanted"
+            return f"{_join_points(points)} is not inside one of the allowed regions; widen regions if that is wanted"
         for box in self.forbidden_regions:
             if any(box.contains(point) for point in path_of(gesture)):
-                return f"{_joined(points)} enters the forbidden region {box}; change forbidden_regions if it may"
+                return f"{_join_points(points)} enters the forbidden region {box}; change forbidden_regions if it may"
         return ""
 
     async def _owners(self, gesture: Gesture, scene: Scene) -> list[Owner]:
@@ -206,17 +206,17 @@ class Rules(SettingsModel):
         return ""
 
 
-def _described(call: AnyCall, gesture: Gesture) -> str:
+def _describe_action(call: AnyCall, gesture: Gesture) -> str:
     """Return a description of an action for its approver, with up to `SHOWN_CHARACTERS` of the written text."""
     points = points_of(gesture)
     whole = gesture.text.translate(_KEYS_SHOWN) if isinstance(gesture, Write) else ""
     shown = f"{whole[:SHOWN_CHARACTERS]}… ({len(whole)} characters)" if len(whole) > SHOWN_CHARACTERS else whole
-    return f"{label(call)}{f' at {_joined(points)}' if points else ''}{f' [{shown}]' if whole else ''}"
+    return f"{label(call)}{f' at {_join_points(points)}' if points else ''}{f' [{shown}]' if whole else ''}"
 
 
 def _unknown_program(owner: Owner) -> str:
     return f"no known program ({owner.why or 'its process is unknown'})"
 
 
-def _joined(points: tuple[Point, ...]) -> str:
+def _join_points(points: tuple[Point, ...]) -> str:
     return " to ".join(f"({point.x}, {point.y})" for point in points)

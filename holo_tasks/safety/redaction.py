@@ -47,7 +47,7 @@ class Painter:
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         async with self._turn:
-            return painted(frame, await masks_of(self._stages, frame, self._patience_s))
+            return paint_masks(frame, await masks_of(self._stages, frame, self._patience_s))
 
 
 async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s: float) -> list[Mask]:
@@ -59,7 +59,7 @@ async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s:
     try:
         async with asyncio.timeout(patience_s):
             for maskers in stages:
-                left = covered(frame, found) if maskers else frame
+                left = cover_for_detectors(frame, found) if maskers else frame
                 found += [mask for masker in maskers for mask in await masker.masks(left)]
         return found
     except HoloError:
@@ -77,7 +77,7 @@ async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s:
         ) from None
 
 
-def painted(frame: Frame, masks: Sequence[Mask]) -> RedactedFrame:
+def paint_masks(frame: Frame, masks: Sequence[Mask]) -> RedactedFrame:
     """Return the frame with the masks filled with `PAINT`. Parts of masks outside the screen are ignored."""
     on_screen = [Mask(mask.kind, box) for mask in masks if (box := mask.box.clipped(frame.size)) is not None]
     if not on_screen:
@@ -89,7 +89,7 @@ def painted(frame: Frame, masks: Sequence[Mask]) -> RedactedFrame:
     return RedactedFrame(replace(frame, rgb=bytes(pixels), windows=None), tuple(dict.fromkeys(on_screen)))
 
 
-def covered(frame: Frame, masks: Sequence[Mask]) -> Frame:
+def cover_for_detectors(frame: Frame, masks: Sequence[Mask]) -> Frame:
     """Return a frame for detectors: each mask is filled with the most common color around it.
 
     `PAINT` is not used, because pale text next to black has too little contrast for OCR.

@@ -1,7 +1,7 @@
 """Remove secret values from a model's requests and replies, and from the events of the trace.
 
-`scrubbed` wraps a model, and `ScrubbedRecorder` wraps a recorder. Only free text is changed. Protocol words, names,
-identifiers and digests stay, even if one equals a secret's value: they reveal nothing, and a run needs them.
+`with_scrubber` wraps a model, and `ScrubbedRecorder` wraps a recorder. Only free text is changed. Protocol words,
+names, identifiers and digests stay, even if one equals a secret's value: they reveal nothing, and a run needs them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _TAGGED = re.compile(
 )
 
 
-def fixed(name: str, text: str) -> bool:
+def is_format_word(name: str, text: str) -> bool:
     """Return whether ``text`` in a field ``name`` is a fixed word of a model's format: a tool, key or enum value."""
     if name in _KEYS:
         return len(text) == 1 or any(text.lower() in names for names in (NAMED, ALIASES, MODIFIERS))
@@ -73,7 +73,7 @@ def scrubbed_event(event: Event, scrubber: Scrubber) -> Event:
     if not scrubber or not scrubber.may_hold(event.model_dump_json()):
         return event
     texts = event.model_dump(include=set(FREE_TEXT & type(event).model_fields.keys()))
-    return event.model_copy(update=scrubber.plain(texts, fixed))
+    return event.model_copy(update=scrubber.plain(texts, is_format_word))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ScrubbedRecorder:
         await self.recorder.record(scrubbed_event(event, self.scrubber))
 
 
-def scrubbed(model: Model, scrubber: Scrubber) -> Model:
+def with_scrubber(model: Model, scrubber: Scrubber) -> Model:
     """Return a model whose requests and replies hold no secret values."""
     return replace(
         model,
@@ -120,10 +120,10 @@ class _Client:
         if not self.scrubber:
             return reply
         written = self.scrubber.written
-        calls = tuple(replace(one, arguments=written(one.arguments, fixed)) for one in reply.tool_calls)
+        calls = tuple(replace(one, arguments=written(one.arguments, is_format_word)) for one in reply.tool_calls)
         reasoning = self.scrubber.text(reply.reasoning)
         values = {field.name: getattr(reply, field.name) for field in fields(Reply)}
-        values.update(content=written(reply.content, fixed), reasoning=reasoning, tool_calls=calls)
+        values.update(content=written(reply.content, is_format_word), reasoning=reasoning, tool_calls=calls)
         return _ScrubbedReply(**values, as_written=reply)
 
 
@@ -160,7 +160,7 @@ class _Dialect:
             own = self.dialect.parse(reply.as_written, answer_only=answer_only)
         except UnusableReply:
             return step  # every secret's name in it then counts as written by the model
-        values = not names_secret(_text(own)) and self.scrubber.written(_text(own), fixed) == _text(step)
+        values = not names_secret(_text(own)) and self.scrubber.written(_text(own), is_format_word) == _text(step)
         return step.model_copy(update={"replaced": values})
 
 
@@ -201,7 +201,13 @@ def _message(message: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
         scrubbed_message["reasoning_content"] = scrubber.text(scrubbed_message["reasoning_content"])
     if "tool_calls" in scrubbed_message:
         scrubbed_message["tool_calls"] = [
-            {**one, "function": {**(call := one["function"]), "arguments": scrubber.written(call["arguments"], fixed)}}
+            {
+                **one,
+                "function": {
+                    **(call := one["function"]),
+                    "arguments": scrubber.written(call["arguments"], is_format_word),
+                },
+            }
             for one in scrubbed_message["tool_calls"]
         ]
     return scrubbed_message
@@ -214,7 +220,7 @@ def _part(part: Mapping[str, Any], scrubber: Scrubber) -> Any:
         case {"type": "image_url", "image_url": {"url": str(url)}} if is_picture(url):
             return part
         case _:
-            return scrubber.plain(part, fixed)
+            return scrubber.plain(part, is_format_word)
 
 
 def _scrubbed_text(text: str, scrubber: Scrubber) -> str:
@@ -222,5 +228,5 @@ def _scrubbed_text(text: str, scrubber: Scrubber) -> str:
     if not scrubber.may_hold(text) or not (found := _TAGGED.fullmatch(text)):
         return text
     if found["tool"] and found["tool"] not in _WORDS:
-        return scrubber.written(text, fixed)
-    return f"{found['first'] or ''}{scrubber.written(found['text'], fixed)}{found['last'] or ''}"
+        return scrubber.written(text, is_format_word)
+    return f"{found['first'] or ''}{scrubber.written(found['text'], is_format_word)}{found['last'] or ''}"

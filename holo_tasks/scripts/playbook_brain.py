@@ -117,7 +117,7 @@ class PlaybookBrain:
             self._answer = step, decision
             return await self._probed(walk, self._probe, self._answer)
         # The wait on an unknown screen has a fixed length. The effect of a step may take longer.
-        walk.waits_on = not decision.lost or bool(decision.rule)
+        walk.extends_waits = not decision.lost or bool(decision.rule)
         action = decision.action
         self.given = decision
         if action is not None and action.wait is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, overload
 
 from holo_tasks.core.elements.elements import ElementTree
-from holo_tasks.core.elements.known_elements import known
+from holo_tasks.core.elements.known_elements import redacted_tree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.ports import ReportsElements, ReportsWindows
 from holo_tasks.core.prompts.step import Step
@@ -116,7 +116,7 @@ class ScreenReader:
         read = self._later(seen) if instead else _unread(seen) if self._last is None else self._last[1]
         if tree is None or elements is None:
             return read
-        shown = known(tree, seen.masks, elements.tell, unseen=elements.unseen)
+        shown = redacted_tree(tree, seen.masks, elements.tell, unseen=elements.unseen)
         return await asyncio.to_thread(self._with_elements, read, tree, shown, seen, instead)
 
     def _with_elements(
@@ -254,7 +254,7 @@ class OutcomeReader:
 
 
 def exactly(point: Point, size: Size) -> tuple[float, float]:
-    """Return coordinates that `core.prompts.scaling` converts back to this pixel, even on screens wider than 1000."""
+    """Return coordinates that `call_to_gesture` converts back to this pixel, even on screens wider than 1000."""
     return _thousandths(point.x, size.width), _thousandths(point.y, size.height)
 
 

@@ -89,18 +89,18 @@ def _texts_and_spots(
     free = {spot for spot in spots if not any(line.box.contains(spot.center) for line in lines)}
     texts: list[MarkCandidate] = []
     given: dict[Box, MarkCandidate] = {}
-    fitted = [_fitted(line.text, line.box, edges) for line in lines]
+    fitted = [_fit_to_ink(line.text, line.box, edges) for line in lines]
     usual = _usual_height(fitted)
     for piece in (piece for text in fitted for piece in _pieces(text, areas, edges, usual)):
         first = _spot_before(piece.box, spots, edges)
         if first is not None and first not in given:
             text = _MISREAD_SPOT.sub("", piece.text) if piece.box.contains(first.center) else piece.text
-            given[first] = _fitted(text, _right_part(piece.box, first.right + 2), edges)
+            given[first] = _fit_to_ink(text, _right_part(piece.box, first.right + 2), edges)
         elif here := _spots_only(piece, spots, fitted, edges):
             free.update(here)
         else:
             texts.append(piece)
-    texts = _joined(texts, areas, usual)
+    texts = _join_texts(texts, areas, usual)
     for spot in sorted(free - given.keys(), key=lambda box: (box.top, box.left)):
         own_label = _text_beside(spot, texts)
         if own_label is not None:
@@ -182,7 +182,7 @@ def _pieces(whole: MarkCandidate, areas: Iterable[Box], edges: Pixels, usual: fl
     found = []
     for word, group in zip(words, groups, strict=True):
         left, right = box.left + int(group[0]), box.left + int(group[-1])
-        found.append(_fitted(word, Box(left, box.top, right - left + 1, box.height), edges, trim=0))
+        found.append(_fit_to_ink(word, Box(left, box.top, right - left + 1, box.height), edges, trim=0))
     return found
 
 
@@ -194,7 +194,7 @@ def _sides_within(text: Box, areas: Iterable[Box]) -> list[int]:
     return [side for area in crossed for side in (area.left, area.right) if text.left + 2 < side < text.right - 2]
 
 
-def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> MarkCandidate:
+def _fit_to_ink(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> MarkCandidate:
     """Return a text with the smallest box around its ink, because OCR's boxes are wider."""
     import numpy as np
 
@@ -246,7 +246,7 @@ def _usual_height(texts: Iterable[MarkCandidate]) -> float:
     return float(heights[len(heights) // 4]) if heights else 0.0
 
 
-def _joined(texts: Iterable[MarkCandidate], areas: Sequence[Box], usual: float) -> list[MarkCandidate]:
+def _join_texts(texts: Iterable[MarkCandidate], areas: Sequence[Box], usual: float) -> list[MarkCandidate]:
     """Join neighboring texts of a row whose gap is not wider than between words, because OCR splits texts."""
     found: list[MarkCandidate] = []
     for text in sorted(texts, key=lambda thing: (thing.box.left, thing.box.top)):

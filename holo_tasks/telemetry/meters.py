@@ -8,7 +8,7 @@ from __future__ import annotations
 from opentelemetry.metrics import Meter
 
 from holo_tasks.telemetry import names
-from holo_tasks.telemetry.names import Metric, listed
+from holo_tasks.telemetry.names import Metric, listed_or_other
 
 
 class Meters:
@@ -33,7 +33,7 @@ class Meters:
 
         An attribute value that is not in the metric's list is recorded as ``other``. An empty value is left out.
         """
-        known = {name: listed(value, metric.attributes[name]) for name, value in attributes.items() if value}
+        known = {name: listed_or_other(value, metric.attributes[name]) for name, value in attributes.items() if value}
         self._counters[metric.name].add(amount, known)
 
     def record_duration(self, door: names.Door, seconds: float) -> None:

@@ -91,7 +91,7 @@ BUCKET_EDGES_S: Final = (
 """Upper bounds of the histogram's buckets in seconds: encoding takes milliseconds, a model call up to a minute."""
 
 
-def listed(value: str, values: tuple[str, ...]) -> str:
+def listed_or_other(value: str, values: tuple[str, ...]) -> str:
     """Return ``value`` if it is in ``values``, else ``other``."""
     return value if value in values else OTHER
 
@@ -99,4 +99,4 @@ def listed(value: str, values: tuple[str, ...]) -> str:
 def last_layer(layer_names: str) -> str:
     """Return the last layer in a list such as ``playbook + model``. Returns an empty string for an empty list."""
     last = layer_names.rpartition(" + ")[2]
-    return listed(last, LAYERS) if last else ""
+    return listed_or_other(last, LAYERS) if last else ""

@@ -31,7 +31,7 @@ from holo_tasks.core.ports import Recorder
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.telemetry import names
 from holo_tasks.telemetry.meters import Meters
-from holo_tasks.telemetry.names import Door, listed
+from holo_tasks.telemetry.names import Door, listed_or_other
 from holo_tasks.telemetry.run_observer import RunObserver
 
 FLUSH_S, KILLED_FLUSH_S = 3.0, 0.5
@@ -232,7 +232,7 @@ class RunSpans(RunObserver):
             return
         scope.decided = event
         attributes: dict[str, AttributeValue] = {
-            "holo.tool": listed(event.tool_name, names.TOOLS),
+            "holo.tool": listed_or_other(event.tool_name, names.TOOLS),
             "holo.cached": event.cached,
         }
         scope.step.set_attributes(attributes)
@@ -287,9 +287,9 @@ class RunSpans(RunObserver):
             scope.verifying.end(now)
             scope.verifying = None
         if scope.decided is not None:
-            tool = listed(scope.decided.tool_name, names.TOOLS)
+            tool = listed_or_other(scope.decided.tool_name, names.TOOLS)
             self.meters.count(names.STEPS, outcome=scope.outcome, tool=tool)
-            scope.step.set_attribute("holo.outcome", listed(scope.outcome, names.OUTCOMES))
+            scope.step.set_attribute("holo.outcome", listed_or_other(scope.outcome, names.OUTCOMES))
         if scope.refused:
             self.meters.count(names.REFUSALS)
             scope.step.set_attribute("holo.refused", True)
@@ -303,7 +303,7 @@ class RunSpans(RunObserver):
         self._end_step(scope, now)
         if scope.request is not None:  # the call was abandoned before its reply
             self._record_stage("predict", scope.span, scope.requested_ns, now - scope.requested_ns, failed=True)
-        status = listed(event.status, names.STATUSES)
+        status = listed_or_other(event.status, names.STATUSES)
         attributes: dict[str, AttributeValue] = {"holo.status": status, "holo.steps": event.steps}
         if event.cost_micro_usd is not None:
             attributes["holo.cost.usd"] = event.cost_micro_usd / MICRO

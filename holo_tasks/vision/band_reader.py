@@ -96,7 +96,7 @@ class BandReader:
                 piece = pixels[top : box.bottom + more, left : box.right + more]
                 if scale != 1.0:
                     piece = np.asarray(cv2.resize(piece, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC))
-                for version in (piece, _stretched(piece)):
+                for version in (piece, _to_full_contrast(piece)):
                     text, _ = self._ocr.read(np.ascontiguousarray(version))
                     if text and text not in readings:
                         readings.append(text)
@@ -112,7 +112,7 @@ class BandReader:
                 line = Line(
                     line.text, Box(line.box.left, top + line.box.top, line.box.width, line.box.height), line.score
                 )
-                if not any(_same(line.box, other.box) for other in found[-200:]):
+                if not any(_are_same(line.box, other.box) for other in found[-200:]):
                     found.append(line)
         return tuple(found)
 
@@ -125,10 +125,10 @@ class BandReader:
         lines = []
         if int(band.max()) - int(band.min()) >= _BLANK:
             self.read += 1
-            for box in self._ocr.find(_stretched(band)):
+            for box in self._ocr.find(_to_full_contrast(band)):
                 middle = box.top + box.height / 2
                 if first - _SHARED <= middle <= first + CORE + _SHARED:
-                    text, score = self._ocr.read(_stretched(band[box.top : box.bottom, box.left : box.right]))
+                    text, score = self._ocr.read(_to_full_contrast(band[box.top : box.bottom, box.left : box.right]))
                     if text and score >= _LEAST_SCORE:
                         lines.append(Line(text, box, score))
         found = tuple(lines)
@@ -144,7 +144,7 @@ def _pixels(frame: Frame) -> Pixels:
     return bgr_of(rgb)
 
 
-def _stretched(piece: Pixels) -> Pixels:
+def _to_full_contrast(piece: Pixels) -> Pixels:
     """Return pale pixels in full contrast, and others unchanged."""
     import numpy as np
 
@@ -155,7 +155,7 @@ def _stretched(piece: Pixels) -> Pixels:
     return found
 
 
-def _same(one: Box, other: Box) -> bool:
+def _are_same(one: Box, other: Box) -> bool:
     """Return whether two boxes from neighboring bands surround the same text (80 % of their union is shared)."""
     width = min(one.right, other.right) - max(one.left, other.left)
     height = min(one.bottom, other.bottom) - max(one.top, other.top)

@@ -25,7 +25,7 @@ def flat_blocks(pixels: Pixels) -> Mask:
     """Return a mask of the blocks of 16 x 16 pixels that have one color, and therefore no text."""
     import numpy as np
 
-    whole = _padded(pixels)
+    whole = _pad_to_blocks(pixels)
     spread = _of_blocks(np.maximum, whole) - _of_blocks(np.minimum, whole)
     found: Mask = spread.max(axis=-1) < _TOLERANCE
     return found
@@ -37,7 +37,7 @@ def changed_blocks(before: Pixels, after: Pixels) -> Mask:
     import numpy as np
 
     difference: Pixels = np.asarray(cv2.absdiff(before, after), np.uint8)
-    found: Mask = _of_blocks(np.maximum, _padded(difference)).max(axis=-1) >= _TOLERANCE
+    found: Mask = _of_blocks(np.maximum, _pad_to_blocks(difference)).max(axis=-1) >= _TOLERANCE
     return found
 
 
@@ -54,16 +54,16 @@ def boxes_of(blocks: Mask, size: Size) -> list[Box]:
     for row in stats[1:]:
         left, top, width, height = (int(value) * BLOCK for value in row[:4])
         found.append(_clip(left, top, width, height, size))
-    return _merged(found)
+    return _merge_boxes(found)
 
 
-def grown(regions: Iterable[Box], lines: Iterable[Box], size: Size, *, margin: int) -> list[Box]:
+def grow_regions(regions: Iterable[Box], lines: Iterable[Box], size: Size, *, margin: int) -> list[Box]:
     """Return the regions together with the lines and a margin around them, with overlaps merged."""
     around = [
         _clip(box.left - margin, box.top - margin, box.width + 2 * margin, box.height + 2 * margin, size)
         for box in lines
     ]
-    return _merged([*regions, *around])
+    return _merge_boxes([*regions, *around])
 
 
 def field_boxes(pixels: Pixels) -> tuple[Box, ...]:
@@ -82,7 +82,7 @@ def field_boxes(pixels: Pixels) -> tuple[Box, ...]:
     return tuple(sorted(found, key=lambda box: (box.top, box.left)))
 
 
-def _padded(pixels: Pixels) -> Pixels:
+def _pad_to_blocks(pixels: Pixels) -> Pixels:
     """Return the picture extended to whole blocks by repeating its edge pixels."""
     import numpy as np
 
@@ -108,7 +108,7 @@ def _clip(left: int, top: int, width: int, height: int, size: Size) -> Box:
     return Box(left, top, width, height).cut_to(Box.whole(size))
 
 
-def _merged(boxes: list[Box]) -> list[Box]:
+def _merge_boxes(boxes: list[Box]) -> list[Box]:
     """Merge overlapping boxes until none overlap."""
     done: list[Box] = []
     for box in boxes:

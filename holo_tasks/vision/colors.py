@@ -28,7 +28,7 @@ def most_common(pixels: Pixels) -> Color:
     return _counted(pixels)
 
 
-def differing(pixels: Pixels, color: Color, levels: int) -> Mask:
+def mask_of_other_colors(pixels: Pixels, color: Color, levels: int) -> Mask:
     """Return a mask of the pixels in which a channel differs from ``color`` by more than ``levels``."""
     import cv2
 

@@ -98,7 +98,7 @@ class ScreenText:
     def _read_control(self, frame: Frame, at: Point) -> str:
         screen = _image(frame)
         areas = _areas(screen)
-        box = _pressed(areas, at)
+        box = _control_at(areas, at)
         if box is None:
             return ""
         inside = (area for area in areas if box.encloses(area) and not area.contains(at))
@@ -107,7 +107,7 @@ class ScreenText:
 
     def _is_unread(self, frame: Frame, at: Point) -> bool:
         screen = _image(frame)
-        box = _pressed(_areas(screen), at)
+        box = _control_at(_areas(screen), at)
         if box is None or box.width > WIDEST or box.height > HIGHEST or self._read_field(frame, at) is not None:
             return False
         return not self._texts(screen, [box], at).strip()
@@ -116,7 +116,7 @@ class ScreenText:
         screen = _image(frame)
         if isinstance(where, Box):
             return self._texts(screen, [where])
-        box = _pressed(_areas(screen), where)
+        box = _control_at(_areas(screen), where)
         return self._texts(screen, [*([] if box is None else [box]), Box.near(where, BESIDE, ABOVE)], where)
 
     def _texts(
@@ -138,7 +138,7 @@ class ScreenText:
         return " ".join(line.text for line in found if not any(box.encloses(line.box, slack=SLACK) for box in outlines))
 
 
-def _pressed(areas: Sequence[Box], at: Point) -> Box | None:
+def _control_at(areas: Sequence[Box], at: Point) -> Box | None:
     """Return the control that a press at a point would hit: the smallest even area with an edge, of any size.
 
     A background taller than a row of buttons with other controls on it is not a control: then return ``None``.

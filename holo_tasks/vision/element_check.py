@@ -140,10 +140,10 @@ class ElementCheck:
 
     def _by_text(self, frame: Frame, tree: ElementTree, element: Element, also: str, lines: tuple[Line, ...]) -> str:
         """Return the reason why the text in its box contradicts an element, or an empty string."""
-        if contradicted(element, _text(lines), _others(tree, element), also):
+        if contradicts_name(element, _text(lines), _others(tree, element), also):
             lines = self.lines(frame, element.box, room=True)  # OCR reads a text at the edge better with space around
             read = _text(lines)
-            if not any(agrees(text, read) for text in _texts(element)) or contradicted(
+            if not any(agrees(text, read) for text in _texts(element)) or contradicts_name(
                 element, read, _others(tree, element), also
             ):
                 return ANOTHER_TEXT
@@ -318,7 +318,7 @@ def is_another_there(tree: ElementTree, element: Element) -> bool:
     )
 
 
-def contradicted(element: Element, read: str, others: Iterable[str], also: str = "") -> bool:
+def contradicts_name(element: Element, read: str, others: Iterable[str], also: str = "") -> bool:
     """Return whether the text read on an element clearly differs from its name.
 
     ``also`` is a text that may be written on it instead. ``others`` are the texts of other elements: a better fit with

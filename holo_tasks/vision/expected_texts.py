@@ -21,8 +21,8 @@ from holo_tasks.vision.screen_text import (
     FilledLabel,
     Line,
     Sight,
-    gapped,
     holds_values,
+    label_pattern,
     likeness,
     on_row,
     plain,
@@ -101,7 +101,7 @@ class ExpectedTexts:
     @cached_property
     def _phrases(self) -> frozenset[str]:
         """Return the phrases of neighboring texts, which OCR may read as one text."""
-        return frozenset(_joined([(each.box, text) for each, text in self._written]))
+        return frozenset(_join_phrases([(each.box, text) for each, text in self._written]))
 
     @cached_property
     def _drawn(self) -> list[Element]:
@@ -118,10 +118,10 @@ def _may_have(label: str, text: str, box: Box) -> bool:
     """Return whether a text of the tree is the label, or may contain it as one of several lines."""
     if likeness(label, text) >= LIKENESS:
         return True
-    return len(text) >= LONG and box.height >= HIGH and bool(gapped(label).search(plain(text)))
+    return len(text) >= LONG and box.height >= HIGH and bool(label_pattern(label).search(plain(text)))
 
 
-def _joined(texts_in_boxes: Sequence[tuple[Box, str]]) -> Iterator[str]:
+def _join_phrases(texts_in_boxes: Sequence[tuple[Box, str]]) -> Iterator[str]:
     """Yield the phrases of neighboring texts in one row."""
     rows: list[list[tuple[Box, str]]] = []
     for box, text in sorted(texts_in_boxes, key=lambda one: (one[0].center.y, one[0].left)):

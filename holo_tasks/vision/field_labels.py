@@ -47,16 +47,16 @@ class _Form:
         free = [line for line in self.lines if not any(_has_middle(area, line.box) for area in self.areas)]
         left = max((one for one in free if _is_left_of(one.box, field)), key=lambda one: one.box.right, default=None)
         above = max((one for one in free if _is_above(one.box, field)), key=lambda one: one.box.bottom, default=None)
-        if above is not None and self._between(_gap_down(above.box, field)):
+        if above is not None and self._is_gap(_gap_down(above.box, field)):
             above = None
-        if left is not None and self._between(_gap_across(left.box, field)):
+        if left is not None and self._is_gap(_gap_across(left.box, field)):
             left = None
         if left is not None and not (above is not None and self._has_nearer_below(left.box, field)):
             yield left
         if above is not None and not self._is_left_label_of_another(above.box, field, free):
             yield above
 
-    def _between(self, gap: Box) -> bool:
+    def _is_gap(self, gap: Box) -> bool:
         return any(area.width >= LONG * area.height and _overlap(area, gap) for area in self.areas)
 
     def _has_nearer_below(self, label: Box, field: Box) -> bool:

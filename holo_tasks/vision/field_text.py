@@ -12,7 +12,7 @@ from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.verdicts import changed_box
 from holo_tasks.core.secrets.mask_signs import signs
 from holo_tasks.loop.services import FieldText
-from holo_tasks.vision.colors import differing, most_common
+from holo_tasks.vision.colors import mask_of_other_colors, most_common
 from holo_tasks.vision.input_fields import field_in
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 
@@ -75,7 +75,7 @@ def _pixels(picture: Image.Image) -> np.ndarray[Any, np.dtype[np.uint8]]:
 def _ink(picture: Image.Image) -> Any:
     """Return where a field has another color than its paper, without its rim; ``None`` if the field is too small."""
     inside = _pixels(picture)[RIM // 2 : -RIM // 2, RIM:-RIM]
-    return differing(inside, most_common(inside), LIKE) if min(inside.shape[:2]) > 2 * RIM else None
+    return mask_of_other_colors(inside, most_common(inside), LIKE) if min(inside.shape[:2]) > 2 * RIM else None
 
 
 def _is_blank(ink: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.vision.colors import differing, most_common
+from holo_tasks.vision.colors import mask_of_other_colors, most_common
 from holo_tasks.vision.outlines import areas_of, edges_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _ink(pixels: Any) -> Any:
     even.
     """
     inside = pixels[3:-3, 3:-3]
-    ink = differing(inside, most_common(inside), _LIKE)
+    ink = mask_of_other_colors(inside, most_common(inside), _LIKE)
     return None if ink.mean() > 1 - _PAPER else ink
 
 

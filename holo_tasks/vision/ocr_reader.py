@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grown
+from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grow_regions
 from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr import Ocr
@@ -159,7 +159,7 @@ def _to_read(dirty: Any, reusable: tuple[Line, ...], size: Size) -> tuple[list[B
         touched = [line for line in reusable if any(_near(line.box, region) for region in regions)]
         reusable = tuple(line for line in reusable if line not in touched)
         # A line is read as a whole or not at all.
-        regions = grown(regions, [line.box for line in touched], size, margin=_MARGIN)
+        regions = grow_regions(regions, [line.box for line in touched], size, margin=_MARGIN)
         if not any(_near(line.box, region) for line in reusable for region in regions):
             return regions, list(reusable)
 

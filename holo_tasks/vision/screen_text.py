@@ -337,7 +337,7 @@ def plain(text: str, keep_case: bool = False) -> str:
 
 
 @lru_cache(maxsize=1024)
-def gapped(label: str) -> re.Pattern[str]:
+def label_pattern(label: str) -> re.Pattern[str]:
     """Return a pattern for a label reduced by `plain`, whose ``*`` match any text."""
     return _with_gaps([plain(piece) for piece in label.split("*")])
 

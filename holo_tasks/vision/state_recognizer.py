@@ -113,7 +113,7 @@ class ScreenRecognizer:
     async def _fits(self, frame: Frame, known: _Known, state: State, most: Cost, whole: bool) -> bool | None:
         """Return whether all marks hold, with checks up to cost ``most``; ``None`` if that is not yet known."""
         held: bool | None = True
-        for mark in sorted(state.marks, key=_cost):
+        for mark in sorted(state.marks, key=_cost_of_mark):
             holds = await self._holds(frame, known, mark, most, whole)
             if holds is False:
                 return False
@@ -127,7 +127,7 @@ class ScreenRecognizer:
                 return None if holds is None else not holds
             case AnyOf():
                 held: bool | None = False
-                for one in sorted(mark.marks, key=_cost):
+                for one in sorted(mark.marks, key=_cost_of_mark):
                     holds = await self._holds(frame, known, one, most, whole)
                     if holds:
                         return True
@@ -219,7 +219,7 @@ def _texts(states: Iterable[State]) -> list[Text]:
     return [mark for state in states for mark in marks_in(state.marks) if isinstance(mark, Text)]
 
 
-def _cost(mark: Mark) -> Cost:
+def _cost_of_mark(mark: Mark) -> Cost:
     """Return the least cost of checking a mark."""
     return min(_COSTS[type(one)] for one in marks_in((mark,)))
 

@@ -62,7 +62,7 @@ class FoundPicture:
 def reference(png: Path | bytes) -> Reference:
     """Load a picture to search for. Raises `InvalidUsage` if it is unreadable, of a wrong size, or almost one color."""
     if isinstance(png, bytes):
-        return _loaded(png, "the picture")
+        return _load_reference(png, "the picture")
     try:
         stat = png.stat()
         return _from_file(png, stat.st_mtime_ns, stat.st_size)
@@ -176,11 +176,11 @@ def _likeness(part: Pixels, wanted: Pixels, max_difference: float) -> float:
 
 @lru_cache(maxsize=64)
 def _from_file(path: Path, changed_ns: int, size: int) -> Reference:
-    return _loaded(path.read_bytes(), f"the picture {path}")
+    return _load_reference(path.read_bytes(), f"the picture {path}")
 
 
 @lru_cache(maxsize=64)
-def _loaded(data: bytes, name: str) -> Reference:
+def _load_reference(data: bytes, name: str) -> Reference:
     try:
         import cv2  # noqa: F401  # fail now, not at the first screen
         import numpy as np

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.vision.colors import differing, most_common
+from holo_tasks.vision.colors import mask_of_other_colors, most_common
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -49,7 +49,7 @@ def without_caret(pixels: Pixels, text: str, box: Box, field: Box) -> Pixels | N
         return None
     packed = part.astype(np.int32) @ (65536, 256, 1)
     paper = most_common(part)
-    ink: Any = differing(part, paper, _LIKE)
+    ink: Any = mask_of_other_colors(part, paper, _LIKE)
     ink[ink.mean(axis=1) > 0.95] = False  # the edge of the field
     columns = ink.any(axis=0).nonzero()[0]
     if not len(columns):

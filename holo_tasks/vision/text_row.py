@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.vision.colors import differing, most_common
+from holo_tasks.vision.colors import mask_of_other_colors, most_common
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ def row_in(pixels: Pixels) -> tuple[Pixels, Box] | None:
         if min(inner.shape[:2]) < LEAST:
             continue
         ground = most_common(inner)
-        ink = differing(inner, ground, INK)
+        ink = mask_of_other_colors(inner, ground, INK)
         if edge and (ink[0].any() or ink[-1].any() or ink[:, 0].any() or ink[:, -1].any()):
             continue
         if ink[0].mean() >= FRAMED or ink[-1].mean() >= FRAMED:

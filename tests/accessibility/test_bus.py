@@ -62,7 +62,7 @@ async def test_a_program_cannot_reach_the_person_s_session_bus(outer, tmp_path, 
         assert str(desktop.authority.parent) in told["address"]
         mark = desktop.authority.parent.name
         assert isinstance(desktop, ReportsElements)
-    assert processes.belonging(mark, -1) == []
+    assert processes.processes_of_desktop(mark, -1) == []
     if seen is not None:
         await asyncio.to_thread(until, lambda: whole(of_theirs) or seen.poll() is not None)  # it may have no display
         assert (whole(of_theirs) or {"owned": True})["owned"] is True
@@ -117,7 +117,7 @@ async def test_a_program_of_another_user_reports_its_elements(form, network) -> 
         assert str(desktop.authority.parent) not in Path(f"/proc/{registry}/environ").read_text()
         mark = desktop.authority.parent.name
     assert not place.exists()
-    assert processes.belonging(mark, -1) == []
+    assert processes.processes_of_desktop(mark, -1) == []
 
 
 @pytest.mark.desktop

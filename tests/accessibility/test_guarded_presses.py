@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.desktop import VirtualDesktop, tk_python
@@ -18,7 +18,7 @@ from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.walk import Walk
-from holo_tasks.safety.confirm import Confirm
+from holo_tasks.safety.approval_rules import Confirm
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.vision.control_text import ScreenText
@@ -93,7 +93,7 @@ async def test_a_masked_element_has_no_name_in_the_trace(shown: Shown) -> None:
     await walk.act(click_on(desktop, save.box))
     (action,) = recorder.of("action")
     assert action.element == {"role": "button", "name": "", "application": save.application}
-    known = await walk.services.elements.known(walk.seen.masks)
+    known = await walk.services.elements.redacted_tree(walk.seen.masks)
     assert "Save" not in [each.name for each in known.elements]
     assert "Don't save" in [each.name for each in known.elements]
 

@@ -128,9 +128,9 @@ async def test_a_package_that_is_missing_is_named(monkeypatch) -> None:
     async with VirtualDesktop(app=controls(0), env=own, app_timeout_s=60) as desktop:
         (window,) = await desktop.windows()
         monkeypatch.setattr(toolkits, "ITS_LIBRARY", Path("/nowhere"))
-        toolkits._lacking.cache_clear()
-        said = toolkits.lacking(window.pid)
-        toolkits._lacking.cache_clear()
+        toolkits._why_no_elements.cache_clear()
+        said = toolkits.why_no_elements(window.pid)
+        toolkits._why_no_elements.cache_clear()
     assert said == "it is a Java program; install libatk-wrapper-java-jni so that its elements can be read"
 
 

@@ -21,7 +21,7 @@ from holo_tasks.agent.screen.named_element import Named, named_element
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.input.gestures import Click, Hotkey, Scroll
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.states import State, Widget
@@ -33,7 +33,7 @@ from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.screens import Interruption, Screens
 from holo_tasks.loop.walk import Walk
-from holo_tasks.safety.confirm import Confirm
+from holo_tasks.safety.approval_rules import Confirm
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.hands import Hands
@@ -289,7 +289,7 @@ async def test_7_masked_and_protected_values_never_leave_the_tree(stage: Stage) 
     walk = await stage.walk(redactor=Painter([FixedRegions([Mask("region", save)])]))
     tree, elements = await stage.desktop.elements(), walk.services.elements
     assert elements is not None
-    known = await elements.known(walk.seen.masks)
+    known = await elements.redacted_tree(walk.seen.masks)
     for each in (tree, known):
         assert SECRET not in repr(each)
         assert [one.value for one in each.find("password field")] == ([""] if stage.tells else [])

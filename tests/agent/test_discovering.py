@@ -165,7 +165,7 @@ async def test_secrets_are_removed_before_a_title_is_truncated(monkeypatch: pyte
     async def screen(*_: Any) -> discovery.Screen:
         return (title,), {name: ("File > Save",)}
 
-    monkeypatch.setattr(discovery.Discovery, "_screen", screen)
+    monkeypatch.setattr(discovery.Discovery, "_windows_and_menus", screen)
     for each in ("startable", "recent_files"):
         monkeypatch.setattr(discovery, each, lambda *_, **__: ())
     finding = discovery.Discovery(Discover(), tell=lambda text: text.replace(secret, "{{secret:pin}}"))

@@ -93,7 +93,7 @@ class Remembering(PublicKey):
 
     def __init__(self, pem: bytes) -> None:
         super().__init__(pem)
-        self.signed = functools.cache(super().signed)  # type: ignore[method-assign]
+        self.has_signed = functools.cache(super().has_signed)  # type: ignore[method-assign]
 
 
 class InMemory(Bundle):

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from holo_tasks.audit import LocalTrace, open_trace
-from holo_tasks.audit.export import write_runs, write_steps
+from holo_tasks.audit.csv_export import write_runs, write_steps
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.audit.many_runs import read_traces
 from holo_tasks.audit.pages.index import row_of, write_index

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.audit.csv_export import cell, write_runs, write_steps
 from holo_tasks.audit.errors import DamagedTrace
-from holo_tasks.audit.export import cell, write_runs, write_steps
-from holo_tasks.audit.many_runs import ReadTrace, normalized, read_traces
+from holo_tasks.audit.many_runs import ReadTrace, failure_kind, read_traces
 from holo_tasks.audit.pages.formatting import clock
 from holo_tasks.audit.pages.index import Row, as_json, row_of, write_index
 from holo_tasks.audit.pages.report import write_report
@@ -152,18 +152,18 @@ def test_a_cell_is_never_a_formula(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1", "1-", "‘", "a", "/"])
 def test_a_pathological_reason_is_normalized_in_time(text: str) -> None:
-    assert len(normalized(text * 400_000 + "_")) <= 121  # took hours with an earlier pattern
+    assert len(failure_kind(text * 400_000 + "_")) <= 121  # took hours with an earlier pattern
 
 
 def test_similar_reasons_are_counted_as_one() -> None:
-    assert normalized("the limit of 25 actions is used up") == normalized("the limit of 7 actions is used up")
-    assert normalized("http://127.0.0.1:8/v1 answered HTTP 503: busy") == "… answered HTTP 503: busy"
-    assert normalized("‘Delete 4’ waits") == normalized("‘Send’ waits") == "… waits"
+    assert failure_kind("the limit of 25 actions is used up") == failure_kind("the limit of 7 actions is used up")
+    assert failure_kind("http://127.0.0.1:8/v1 answered HTTP 503: busy") == "… answered HTTP 503: busy"
+    assert failure_kind("‘Delete 4’ waits") == failure_kind("‘Send’ waits") == "… waits"
     awaited = "TypeError: object str can't be used in 'await' expression"
-    assert normalized(awaited) == "TypeError: object str can't be used in … expression"
-    assert normalized("Hand-off ycgd-vzbc: May R-4711 be filed?") == "Hand-off …: May … be filed?"
-    assert normalized("raise max_calls_per_5_minutes") == "raise max_calls_per_5_minutes"
-    assert normalized("R-4711 and 12,000.50 at 10:45 with x86-64 by 5th-hand") == "… and … at … with … by …"
+    assert failure_kind(awaited) == "TypeError: object str can't be used in … expression"
+    assert failure_kind("Hand-off ycgd-vzbc: May R-4711 be filed?") == "Hand-off …: May … be filed?"
+    assert failure_kind("raise max_calls_per_5_minutes") == "raise max_calls_per_5_minutes"
+    assert failure_kind("R-4711 and 12,000.50 at 10:45 with x86-64 by 5th-hand") == "… and … at … with … by …"
 
 
 @pytest.mark.parametrize("where", ["nowhere", "file", "empty", "s3://Bad_Bucket/x", "ftp://x", ""])

@@ -290,8 +290,8 @@ def test_an_anchor_of_another_key_is_reported(trace: Spoiled) -> None:
 def test_two_heads_for_one_record_are_tampering(trace: Spoiled) -> None:
     heads = trace.heads(5)
     trace.lines = resigned(trace.lines, KEY, change=2)
-    for seq, digests in trace.heads(5).at.items():
-        heads.at[seq] |= digests
+    for seq, digests in trace.heads(5).by_sequence.items():
+        heads.by_sequence[seq] |= digests
     assert trace.verdict(trace.lines, heads=heads).first_bad == 5
 
 
@@ -303,7 +303,7 @@ def test_torn_anchors_and_anchors_of_other_runs_are_ignored(trace: Spoiled, tmp_
     )
     heads = Heads("run-1")
     heads.read(str(path), trace.public)
-    assert (heads.last, heads.forged) == (5, "")
+    assert (heads.newest_sequence, heads.signature_error) == (5, "")
 
 
 def in_segments(trace: Spoiled, *ends: int) -> Path:
@@ -360,7 +360,7 @@ def test_records_that_are_not_uploaded_yet_are_no_tampering(trace: Spoiled) -> N
     bundle = open_bundle(str(trace.folder))
     assert verifier.verify(bundle, trace.public, heads).verdict == "INCOMPLETE"
     assert "not uploaded yet" in verifier.verify(bundle, trace.public, heads).reason
-    heads.ours = True
+    heads.from_this_machine = True
     assert "spool" in verifier.verify(bundle, trace.public, heads, spooled=True).reason
     assert verifier.verify(bundle, trace.public, heads, spooled=True).verdict == "INCOMPLETE"
     assert verifier.verify(bundle, trace.public, heads).first_bad == 5  # the recording machine has no more records

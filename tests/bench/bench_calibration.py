@@ -25,7 +25,7 @@ from common import APPS, headline
 from PIL import Image, ImageChops, ImageDraw
 
 from holo_tasks.core.input.gestures import Click
-from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.screen.calibration import Pair, model_bias, path_error
 from holo_tasks.core.screen.frame import Frame, Shot
 from holo_tasks.core.screen.geometry import Box, Point, Size

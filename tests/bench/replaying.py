@@ -263,6 +263,6 @@ async def _pursued(walk: Walk, decide: Any, layer: str, max_steps: int = MOST_ST
         read=str,
         decide=lambda walk, answer_only: decide(),
         max_steps=max_steps,
-        last=layer == "model",
+        is_last_layer=layer == "model",
     )
     return answered.text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.models.profile import DEFAULT_MODEL, shipped
+from holo_tasks.models.profile import DEFAULT_MODEL, shipped_profiles
 from tests.support.command_line import EXECUTABLE, CommandLine, InProcess
 
 OWN = """
@@ -40,9 +40,9 @@ def test_each_model_is_one_line_that_can_be_searched(tmp_path: Path, own: dict[s
     assert (ended.code, ended.stderr) == (0, "")
     head, *lines = ended.stdout.splitlines()
     assert "\x1b" not in ended.stdout
-    assert [line.split()[0] for line in lines] == [*shipped(), "my-holo", "nothing-known"]
+    assert [line.split()[0] for line in lines] == [*shipped_profiles(), "my-holo", "nothing-known"]
     by_name = {line.split()[0]: line for line in lines}
-    for name, profile in shipped().items():
+    for name, profile in shipped_profiles().items():
         assert profile.note in by_name[name]
         assert str(profile.context_tokens) in by_name[name].split()
     assert [name for name, line in by_name.items() if "(default)" in line] == [DEFAULT_MODEL]
@@ -64,7 +64,7 @@ def test_a_program_gets_every_field(tmp_path: Path, own: dict[str, str | None]) 
     assert found["my-holo"]["price"] == {"input": "0.10", "output": "0.40", "cached": "0.01"}
     assert found["nothing-known"]["price"] is None
     assert [name for name, one in found.items() if one["default"]] == ["my-holo"]
-    for name, profile in shipped().items():
+    for name, profile in shipped_profiles().items():
         assert found[name] == {**profile.model_dump(mode="json"), "default": False}
 
 
@@ -83,7 +83,7 @@ def test_a_terminal_shows_all_columns(tmp_path: Path) -> None:
     text = shown.decode()
     assert "\x1b[" in text
     words = " ".join(text.split())
-    assert all(name in words and profile.note in words for name, profile in shipped().items())
+    assert all(name in words and profile.note in words for name, profile in shipped_profiles().items())
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     told: list[str | None] = []
     run = SimpleNamespace(alive=True, progress={"handoff": "h-1"})
     monkeypatch.setattr(tools.processes, "find", lambda home, run_id: run)
-    monkeypatch.setattr(tools, "asked_of", lambda id: {"id": id, "asks_for_a_yes_to_an_action": True})
+    monkeypatch.setattr(tools, "handoff_fields", lambda id: {"id": id, "asks_for_a_yes_to_an_action": True})
     monkeypatch.setattr(tools.handoff, "resume", lambda id, *, choice, **_: told.append(choice))
     return told
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from holo_tasks.core.moved_modules import RENAMED, place_of
+from holo_tasks.core.moved_modules import RENAMED, present_name
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_each_renamed_module_exists() -> None:
 def test_a_module_that_never_existed_is_not_found(name: str) -> None:
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module(name)
-    assert place_of("core", "../core") == ""
+    assert present_name("core", "../core") == ""
 
 
 def test_packages_that_replaced_a_module_still_have_its_names() -> None:

@@ -13,7 +13,7 @@ from holo_tasks.core.input.gestures import Click, Hotkey, Write
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
-from holo_tasks.safety.redaction import painted
+from holo_tasks.safety.redaction import paint_masks
 from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 
 VALUE = "Kranich-€9"
@@ -123,7 +123,7 @@ async def test_frames_that_differ_only_in_a_typed_value_are_equal_after_redactio
         receipt = await fields.desktop.do(Write(text, overwrite=True))
         masker.typed(receipt.typed)
         frame = await fields.desktop.look(after_action=True)
-        painting.append(painted(frame, await masker.masks(frame)).frame.digest)
+        painting.append(paint_masks(frame, await masker.masks(frame)).frame.digest)
     assert painting[0] == painting[1]
     await fields.desktop.do(Write("", overwrite=True))
 

@@ -170,7 +170,7 @@ def end_all(desktop: VirtualDesktop) -> None:
     """Kill every process of a desktop at once, as the kernel does with a whole group when memory runs out."""
     name, host = desktop.authority.parent.name, desktop.pid
     os.kill(host, signal.SIGKILL)
-    for pid in processes.belonging(name, host):
+    for pid in processes.processes_of_desktop(name, host):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 

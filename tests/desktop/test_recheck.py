@@ -144,7 +144,7 @@ async def of_a_record(probe: Probe) -> tuple[Walk, Step, tuple[Box, ...]]:
     await walk.look()
     walk.begin()
     decided = await brain.decide(walk)
-    await walk.decided(decided)
+    await walk.record_decision(decided)
     return walk, decided, brain.intent.held
 
 

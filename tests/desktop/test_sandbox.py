@@ -201,7 +201,7 @@ async def test_a_granted_host_is_reachable_and_its_neighbor_is_not(answering, tm
         assert found.pop("lists").startswith("127.0.0.1 localhost")
         assert {way: told for way, told in found.items() if "refused" not in told} == {}
         folder = desktop.authority.parent.name
-    assert processes.belonging(folder, -1) == [], "what forwards ends, too"
+    assert processes.processes_of_desktop(folder, -1) == [], "what forwards ends, too"
 
 
 async def test_a_sandboxed_program_is_driven_and_identified_like_any_other(until, tmp_path):

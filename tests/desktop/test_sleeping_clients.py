@@ -15,7 +15,7 @@ from holo_tasks.core.input.gestures import Click
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import Settle, VirtualDesktop, processes
 from holo_tasks.desktop.programs.sleeping_clients import WAITS
-from holo_tasks.desktop.readiness.process_tree import parent
+from holo_tasks.desktop.readiness.process_tree import parent_pid
 
 APPS = Path(__file__).parent.parent / "apps"
 GTK = "/usr/bin/python3"
@@ -165,6 +165,6 @@ def test_a_process_name_that_is_not_utf8_hides_no_process():
         assert b"\xfc\x0b\rTgid:\t1" in Path(f"/proc/{child.pid}/stat").read_bytes()
         assert child.pid in processes.descendants(os.getpid())
         assert processes.ancestry(child.pid)[:2] == [child.pid, os.getpid()]
-        assert child.pid in processes.belonging("none", os.getsid(0))
-        assert parent(child.pid) == os.getpid()
+        assert child.pid in processes.processes_of_desktop("none", os.getsid(0))
+        assert parent_pid(child.pid) == os.getpid()
         child.stdin.close()

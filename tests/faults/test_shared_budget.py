@@ -18,7 +18,7 @@ import pytest
 
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.limits.budget import Guard, Limits
-from holo_tasks.core.limits.overbilling import ALONE_S
+from holo_tasks.core.limits.overbilling import RETEST_S
 from holo_tasks.loop.ask_model.predict import CallAccount, predict
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
@@ -116,7 +116,7 @@ async def test_a_repaired_server_is_asked_again_and_an_unrepaired_one_goes_one_c
 
     def pass_time() -> None:
         with store.transaction() as db:
-            db.execute(METERS.update().values(heard_s=METERS.c.heard_s - ALONE_S))
+            db.execute(METERS.update().values(heard_s=METERS.c.heard_s - RETEST_S))
 
     async def spend(key: str) -> tuple[int, int]:
         before, scope = bill.calls, usd(key, cap)

@@ -87,7 +87,7 @@ async def guards_of(*said: dict[str, Any], once: EffectButtons | None = None, re
         read=read,
         decide=lambda it, final: it.decide(answer_only=final),
         max_steps=30,
-        once=once,
+        effect_buttons=once,
     )
     return [one.guard for one in calls_of(recorder.events)]
 

@@ -231,7 +231,7 @@ def test_a_script_is_counted_only_with_a_heal_option(file: Path) -> None:
 
     def keeping(one: Script) -> ReplayResults | None:
         layered: Any = SimpleNamespace(options=SimpleNamespace(script=one))
-        return Layers._keeping_of(layered, brain)
+        return Layers._replay_results_of(layered, brain)
 
     assert keeping(script) is None
     assert [keeping(script.healing(heal)) for heal in HEALS] == [ReplayResults(brain, file, heal) for heal in HEALS]

@@ -96,9 +96,9 @@ def test_an_empty_id_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(kill_command, "PATIENCE_S", 0.0)
     with pytest.raises(InvalidUsage, match="--run is empty"):
         kill_command.kill(tmp_path, empty, "")
-    assert kills.asked("any run", [], 0.0) is None
+    assert kills.find_request("any run", [], 0.0) is None
     kill_command.kill(tmp_path, None, "")
-    assert kills.asked("any run", [], 0.0), "otherwise this test checks the wrong text"
+    assert kills.find_request("any run", [], 0.0), "otherwise this test checks the wrong text"
 
 
 @pytest.mark.parametrize("run_id", [None, "far"])

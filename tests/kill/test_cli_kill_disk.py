@@ -129,10 +129,10 @@ def test_a_request_without_a_reason_still_stops_the_run(tmp_path: Path, monkeypa
     monkeypatch.setattr(json, "dump", unwritable)
     kill_files.ask_one(folder, RUN, "enough")
     kill_files.answer(folder, RUN)
-    request = kill_files.asked(folder, RUN, 0.0)
+    request = kill_files.find_request(folder, RUN, 0.0)
     assert request is not None
     assert kill_files.reason_in(request) == ""
-    assert kill_files.answered(folder, RUN)
+    assert kill_files.has_stopped(folder, RUN)
     assert len(list(folder.iterdir())) == 2, "no drafts"
 
 
@@ -173,7 +173,7 @@ def test_other_machines_get_the_request_in_any_case(
     monkeypatch.setattr(kill_command, "_shared_requests", lambda home: kills)
     (doubt,) = kill_command.kill(tmp_path, None, "enough").doubts
     assert "Read-only file system" in doubt
-    asked = kills.asked("any run", [], 0.0)
+    asked = kills.find_request("any run", [], 0.0)
     assert asked is not None
     assert asked.reason == "enough"
 
@@ -189,7 +189,7 @@ def test_an_unreadable_registry_is_reported_and_all_runs_get_the_request(
     assert found.lines == ()
     (doubt,) = found.doubts
     assert "cannot be read" in doubt
-    assert kill_files.asked(kill_files.folder_in(tmp_path), RUN, 0.0) is not None
+    assert kill_files.find_request(kill_files.folder_in(tmp_path), RUN, 0.0) is not None
 
 
 @pytest.mark.desktop

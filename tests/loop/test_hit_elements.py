@@ -18,7 +18,7 @@ from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.loop.consent import words_for
+from holo_tasks.loop.approval import words_for
 from holo_tasks.loop.element_tree import AT_HAND_S, FIRST_S, MOST_MISSES, RESTS, SLOW_S, Elements
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter

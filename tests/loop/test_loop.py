@@ -111,5 +111,5 @@ async def test_a_second_early_answer_ends_the_work_despite_steps_in_between(why:
     once = Pressed() if why == "it was pressed before" else EffectButtons()
     executor = Executor(walk, Walk.act, recognizer=Colours())
     with pytest.raises(GaveUp):
-        await pursue(executor, read=fits, decide=decide, max_steps=9, guide=guide, once=once)
+        await pursue(executor, read=fits, decide=decide, max_steps=9, guide=guide, effect_buttons=once)
     assert len(model.bodies) == 3

@@ -17,7 +17,7 @@ from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.masking.places import FixedRegions
-from holo_tasks.safety.redaction import Painter, painted
+from holo_tasks.safety.redaction import Painter, paint_masks
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
@@ -167,7 +167,7 @@ class Lenient:
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         try:
-            return painted(frame, await self._masker.masks(frame))
+            return paint_masks(frame, await self._masker.masks(frame))
         except OSError:
             return RedactedFrame(frame)
 

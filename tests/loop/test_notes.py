@@ -110,13 +110,13 @@ async def test_a_submitted_event_keeps_its_place_and_is_not_withdrawn() -> None:
 
     await notes.begin(write(1))
     assert given == [1]
-    waiting = asyncio.ensure_future(notes.written())
+    waiting = asyncio.ensure_future(notes.wait_until_durable())
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     await notes.begin(write(2))
     go.set()
-    await notes.written()
+    await notes.wait_until_durable()
     assert sorted(given) == [-2, -1, 1, 2]
-    await notes.written()
+    await notes.wait_until_durable()

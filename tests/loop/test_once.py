@@ -106,7 +106,9 @@ class Case:
             self.finals.append(final)
             return await walk.decide(answer_only=final)
 
-        return await pursue(self.executor, read=str, decide=decide, max_steps=9, guide=self.guide, once=self.once)
+        return await pursue(
+            self.executor, read=str, decide=decide, max_steps=9, guide=self.guide, effect_buttons=self.once
+        )
 
     @property
     def presses(self) -> int:

@@ -351,5 +351,5 @@ async def test_a_model_with_an_unknown_price_is_never_free() -> None:
     ],
 )
 def test_max_tokens_account_for_the_servers_known_excess(known: Overbilling, affordable: int, allowed: int) -> None:
-    assert known.allowed(affordable) == allowed
+    assert known.affordable_max_tokens(affordable) == allowed
     assert not allowed or known.most_completion(allowed) <= affordable

@@ -179,7 +179,9 @@ async def test_the_probe_is_asked_before_giving_up(not_done: bool) -> None:
         return await walk.decide(answer_only=final)
 
     case = Case(Program(), SUBMIT, SUBMIT, SUBMIT, SUBMIT, DONE)
-    working = pursue(Executor(case.walk, Walk.act), read=str, decide=decide, max_steps=9, once=EffectButtons((), look))
+    working = pursue(
+        Executor(case.walk, Walk.act), read=str, decide=decide, max_steps=9, effect_buttons=EffectButtons((), look)
+    )
     if not_done:
         assert (await working).text == "done"
     else:
@@ -201,7 +203,7 @@ async def test_a_press_once_button_follows_its_own_rule() -> None:
     case = Case(Program(), SUBMIT, SUBMIT, SUBMIT, DONE)
     case.walk.services = replace(case.walk.services, reader=reads)
     once = EffectButtons(("Submit",), not_done)
-    await pursue(Executor(case.walk, Walk.act), read=str, decide=decide, max_steps=9, once=once)
+    await pursue(Executor(case.walk, Walk.act), read=str, decide=decide, max_steps=9, effect_buttons=once)
     assert case.program.presses == 2
     assert "had no effect: that was looked up" in case.told
     assert "the screen has not changed" not in case.told

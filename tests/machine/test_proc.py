@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from holo_tasks.desktop.processes import ancestry, belonging, descendants
-from holo_tasks.desktop.readiness.process_tree import parent
+from holo_tasks.desktop.processes import ancestry, descendants, processes_of_desktop
+from holo_tasks.desktop.readiness.process_tree import parent_pid
 from holo_tasks.machine.proc import OURS, process, stat_of, status_of
 from holo_tasks.machine.umask import users_umask
 from holo_tasks.safety.records import ledger
@@ -40,10 +40,10 @@ def named(request: pytest.FixtureRequest) -> Iterator[int]:
 def test_stat_is_parsed_for_any_process_name(named: int) -> None:
     assert stat_of(process(named))[1] == str(os.getpid())
     assert status_of(process(named))["PPid"] == str(os.getpid())
-    assert parent(named) == os.getpid()
+    assert parent_pid(named) == os.getpid()
     assert named in descendants(os.getpid())
     assert ancestry(named)[:2] == [named, os.getpid()]
-    assert belonging("nobody's", os.getsid(named))
+    assert processes_of_desktop("nobody's", os.getsid(named))
     assert int(ledger._started(named) or "0") > 0
 
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.ports import Reply
 from holo_tasks.machine import memory
-from holo_tasks.models.client import RATE_REST_S, ListedModel, ModelEndpoint
+from holo_tasks.models.client import RATE_LIMIT_PAUSE_S, ListedModel, ModelEndpoint
 from tests.support.scripted_model import Answer, ScriptedModel, function_call
 
 BODY = {"model": "m", "messages": [], "max_tokens": 100}
@@ -308,14 +308,14 @@ async def test_retry_after_in_seconds_is_parsed(said: str, wait_s: float | None)
 
 async def test_four_default_rests_after_a_429_last_a_minute() -> None:
     for headers, wait_s in (
-        ({}, RATE_REST_S),
-        ({"retry-after": "soon"}, RATE_REST_S),
+        ({}, RATE_LIMIT_PAUSE_S),
+        ({"retry-after": "soon"}, RATE_LIMIT_PAUSE_S),
         ({"retry-after": "2"}, 2),
     ):
         with pytest.raises(TransientModelFault) as caught:
             await ask(Answer(status=429, headers=headers, body=b"{}"))
         assert caught.value.retry_after_s == wait_s
-    assert 4 * RATE_REST_S >= 60
+    assert 4 * RATE_LIMIT_PAUSE_S >= 60
 
 
 @pytest.mark.parametrize(

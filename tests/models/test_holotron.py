@@ -10,7 +10,7 @@ import pytest
 from holo_tasks.core.errors import ModelFailed, UnsureReply, UnusableReply
 from holo_tasks.core.input.gestures import Click, Gesture, Move, Scroll, Write
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Strip, Transcript
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point

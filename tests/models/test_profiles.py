@@ -10,7 +10,7 @@ import pytest
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.models.profile import DEFAULT_MODEL, PROFILES_VARIABLE, Profile, profile_for, profiles, shipped
+from holo_tasks.models.profile import DEFAULT_MODEL, PROFILES_VARIABLE, Profile, profile_for, profiles, shipped_profiles
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel
 from tests.support.shots import as_model, pictures_in, walk_of, work
@@ -38,7 +38,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", TABLE)
 def test_shipped_profiles_match_the_makers_documentation(name: str) -> None:
     context, given, taken, cached, temperature, tool_choice, dialects = TABLE[name]
-    profile = shipped()[name]
+    profile = shipped_profiles()[name]
     price = profile.price
     told = (None, None, None) if price is None else (price.input, price.output, price.cached)
     assert told == tuple(None if each is None else Decimal(each) for each in (given, taken, cached))
@@ -50,11 +50,14 @@ def test_shipped_profiles_match_the_makers_documentation(name: str) -> None:
 
 
 def test_the_only_other_shipped_profile_is_the_rehearsal_model() -> None:
-    assert shipped().keys() == TABLE.keys() | {"rehearsal"}
+    assert shipped_profiles().keys() == TABLE.keys() | {"rehearsal"}
     assert DEFAULT_MODEL in TABLE
     for name in ("holo3-1-35b-a3b", "holo4-27b"):
-        assert (shipped()[name].image_budget, shipped()[name].coordinates) == (3, "thousandths")
-    assert (shipped()["holotron-12b"].image_budget, shipped()["holotron-12b"].coordinates) == (1, "unit")
+        assert (shipped_profiles()[name].image_budget, shipped_profiles()[name].coordinates) == (3, "thousandths")
+    assert (shipped_profiles()["holotron-12b"].image_budget, shipped_profiles()["holotron-12b"].coordinates) == (
+        1,
+        "unit",
+    )
 
 
 def test_an_unknown_model_has_no_price_and_the_structured_dialect() -> None:
@@ -83,14 +86,14 @@ def test_a_users_file_adds_to_the_shipped_profiles(mine: Path) -> None:
         image_budget = 2
         """
     )
-    assert profiles().keys() == shipped().keys() | {"base", "derived"}
+    assert profiles().keys() == shipped_profiles().keys() | {"base", "derived"}
     derived = profile_for("derived")
     assert (derived.name, derived.tool_suffix, derived.temperature) == ("derived", "_desktop", 0.2)
     assert (derived.tool_choice, derived.dialects) == ("auto", ("tools",))
     assert derived.price is not None
     assert (derived.price.input, derived.price.output, derived.price.cached) == (1, Decimal("2.5"), None)
-    assert profile_for("holo4-27b") == shipped()["holo4-27b"].model_copy(update={"image_budget": 2})
-    assert profile_for("holo3-1-35b-a3b") == shipped()["holo3-1-35b-a3b"]
+    assert profile_for("holo4-27b") == shipped_profiles()["holo4-27b"].model_copy(update={"image_budget": 2})
+    assert profile_for("holo3-1-35b-a3b") == shipped_profiles()["holo3-1-35b-a3b"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +147,7 @@ def test_an_unreadable_file_is_named(mine: Path) -> None:
 @pytest.mark.parametrize("value", ["", "  "])
 def test_the_file_is_optional(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PROFILES_VARIABLE, value)
-    assert profiles() == shipped()
+    assert profiles() == shipped_profiles()
 
 
 def test_overrides_are_validated() -> None:

@@ -23,7 +23,7 @@ from holo_tasks.cli.run_command import run as run_command
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.prefect_server import database as prefect_database
 from holo_tasks.prefect_server import process
-from holo_tasks.prefect_server.database import migrated, prepare
+from holo_tasks.prefect_server.database import migrated_schema, prepare
 from holo_tasks.prefect_server.temporary import TemporaryServer
 from tests.support import warm
 
@@ -39,7 +39,7 @@ def test_the_stored_schema_equals_the_migrations(tmp_path: Path, monkeypatch: py
     fresh, kept = tmp_path / "fresh.db", tmp_path / "kept.db"
     assert prepare(kept)
     with closing(sqlite3.connect(kept)) as database:
-        assert parts("\n".join(database.iterdump())) == parts(migrated(fresh))
+        assert parts("\n".join(database.iterdump())) == parts(migrated_schema(fresh))
 
 
 def test_the_database_is_private_and_leaves_no_other_file(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_runs_are_listed_in_local_only_mode(
     if switch:
         (said,) = told.err.splitlines()
         assert "could not be delivered" in said
-    assert len(list(pending_notes.left(tmp_path, "flow-run"))) == 1
+    assert len(list(pending_notes.pending(tmp_path, "flow-run"))) == 1
 
 
 def test_a_remote_database_is_refused_when_it_is_opened(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, tempor
 
 from holo_blocks.loading import load_block
 from holo_tasks.core.errors import DatabaseAway, InvalidUsage, StoreLost, Unavailable
-from holo_tasks.machine.patience import Patience, is_away, patience_s, tells, waited
+from holo_tasks.machine.patience import Patience, is_away, patience_s, retry_while_unavailable, tells
 from holo_tasks.prefect_server.temporary import require_server, state_of
 from holo_tasks.safety.database.database_errors import error_for
 from tests.support.command_line import CommandLine, Ended, until
@@ -229,7 +229,7 @@ def test_patience_reports_once_and_ends(monkeypatch: pytest.MonkeyPatch) -> None
         assert len(said) == 1
         monkeypatch.setenv("HOLO_PATIENCE", "0")
         with pytest.raises(DatabaseAway):
-            waited(_away)
+            retry_while_unavailable(_away)
         assert len(said) == 1
     finally:
         tells.reset(mark)

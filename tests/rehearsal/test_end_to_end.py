@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.tool_calls import AnswerCall, AskHumanCall
 from holo_tasks.core.prompts.transcript import ModelStep, Observed, StepResult, Transcript
 from holo_tasks.core.screen.frame import RedactedFrame

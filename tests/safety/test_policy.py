@@ -11,7 +11,7 @@ import pytest
 
 from holo_tasks.core.input.permit import Permit, Scene, TextReader
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.toolbox import CALLS, Toolbox
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size

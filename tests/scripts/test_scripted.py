@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached, NeedsPerson
 from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Pause, Write
 from holo_tasks.core.limits.budget import Limits
-from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.screen.frame import Frame, Mask, Shot
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.screen.states import State, Text

@@ -19,10 +19,10 @@ def own_bus(folder: Path, guest: bus.BusUser | None = None) -> Iterator[bus.Bus]
     AT-SPI's registry, which the bus starts on request, would survive the bus. It is ended here.
     """
     mark = str(folder)
-    started = bus.listening(bus.launch(folder, {**os.environ, processes.MARK: mark}, subprocess.Popen, guest=guest))
+    started = bus.await_bus(bus.launch(folder, {**os.environ, processes.MARK: mark}, subprocess.Popen, guest=guest))
     try:
         yield started
     finally:
-        processes.end(lambda: processes.belonging(mark, -1), grace_s=5.0)
+        processes.end(lambda: processes.processes_of_desktop(mark, -1), grace_s=5.0)
         if started.process is not None:
             started.process.wait()

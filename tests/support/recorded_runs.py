@@ -19,7 +19,7 @@ from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.loop.ask_model.take_picture import frame_taken
 from holo_tasks.models.encoding import JpegEncoder
-from holo_tasks.safety.redaction import painted
+from holo_tasks.safety.redaction import paint_masks
 from holo_tasks.vision.ocr_reader import Reader, Reading
 from holo_tasks.vision.screen_text import Sight
 
@@ -90,7 +90,7 @@ class Page:
     def redacted(self) -> RedactedFrame:
         """Return the captured page with its masks painted over."""
         masks = [Mask("text", box) for box in self.masks]
-        return _REDACTED.of(self, lambda: painted(Frame(self.picture.tobytes(), SIZE, ":0"), masks))
+        return _REDACTED.of(self, lambda: paint_masks(Frame(self.picture.tobytes(), SIZE, ":0"), masks))
 
     @property
     def shot(self) -> Shot:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holo_tasks.core.screen.geometry import Size
-from holo_tasks.desktop.remote.remote_client import _obscured
+from holo_tasks.desktop.remote.remote_client import _password_file_bytes
 
 SIZE = Size(1000, 700)
 PASSWORD = "Geheim42"
@@ -120,7 +120,7 @@ class VncServer(Server):
     def open(self) -> None:
         self.port = self.port or free_port()
         number = self.display or f":{free_display()}"
-        (self.folder / "password").write_bytes(_obscured(PASSWORD))
+        (self.folder / "password").write_bytes(_password_file_bytes(PASSWORD))
         types = ["-SecurityTypes", "VncAuth"]
         if self.secured is not None:
             types = ["-SecurityTypes", "X509Vnc", "-X509Cert", str(self.secured[0]), "-X509Key", str(self.secured[1])]

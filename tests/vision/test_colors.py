@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holo_tasks.vision.changed_regions import BLOCK, changed_blocks, flat_blocks
-from holo_tasks.vision.colors import bgr_of, differing, most_common
+from holo_tasks.vision.colors import bgr_of, mask_of_other_colors, most_common
 
 PAPER, INK = (250, 251, 3), (0, 128, 255)
 
@@ -42,7 +42,7 @@ def test_a_pattern_on_the_sampling_grid_does_not_mislead() -> None:
 def test_pixels_differ_if_any_channel_does(color: tuple[int, int, int]) -> None:
     pixels = noise(30, 40, 256, 1)
     expected = np.abs(pixels.astype(int) - color).max(axis=2) > 100
-    assert (differing(pixels, color, 100) == expected).all()
+    assert (mask_of_other_colors(pixels, color, 100) == expected).all()
     assert 0 < expected.sum() < expected.size
 
 

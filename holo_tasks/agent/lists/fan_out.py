@@ -22,9 +22,9 @@ from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.core.errors import InvalidUsage, LimitReached, NeedsPerson
 from holo_tasks.core.limits.money import usd
 from holo_tasks.core.texts.visible_text import exact
-from holo_tasks.machine.patience import awaited, is_away
+from holo_tasks.machine.patience import is_away, retry_async_while_unavailable
 from holo_tasks.run.items.business_item import ItemRecords
-from holo_tasks.run.janitor import crashed
+from holo_tasks.run.janitor import set_crashed
 from holo_tasks.run.prefect_edge.artifacts import publish_progress, publish_table, update_progress
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.safety.records.fleet import ListState, look_at_list
@@ -67,10 +67,10 @@ async def fan_out(
         batches = _Batches(client, deployment, flow_run_id() or new_run_id(), dict(queues or {}))
         batches.parameters = {**(parameters or {}), "work_list": listed.name, "most": batch}
         while True:
-            await awaited(listed.return_lapsed)
+            await retry_async_while_unavailable(listed.return_lapsed)
             await batches.mark_crashed(listed.lost)
             counts = await listed.counts()
-            await batches.look(counts)
+            await batches.check_runs(counts)
             if not batches.under_way and (batches.limit or not counts.open):
                 break
             # After deaths less than a batch may be left per run, but there is still work for as many runs as before.
@@ -92,7 +92,7 @@ class _Batches:
 
     client: PrefectClient
     deployment: str
-    mine: str
+    own_key: str
     queues: Mapping[Priority, str]
     parameters: dict[str, Any] = field(default_factory=dict)
     under_way: list[UUID] = field(default_factory=list)
@@ -114,7 +114,7 @@ class _Batches:
             run: FlowRun = await run_deployment(  # type: ignore[misc]
                 name=self.deployment,
                 parameters=self.parameters,
-                idempotency_key=f"{self.mine}/{self._number + 1}",
+                idempotency_key=f"{self.own_key}/{self._number + 1}",
                 work_queue_name=queue,
                 timeout=0,
             )
@@ -134,9 +134,9 @@ class _Batches:
         """Set the runs of dead processes to Crashed in Prefect."""
         for one in self.under_way:
             if str(one) in lost:
-                await crashed(self.client, str(one))
+                await set_crashed(self.client, str(one))
 
-    async def look(self, counts: QueueCounts) -> None:
+    async def check_runs(self, counts: QueueCounts) -> None:
         """Remove the runs that have ended. Raises `NeedsPerson` after `IN_VAIN` failed ones in a row."""
         if counts.ended > self._ended:
             self._failed_in_a_row, self._ended = 0, counts.ended
@@ -188,7 +188,7 @@ class _Batches:
         self._next_table_s = time.monotonic() + TABLE_S
         name = self.parameters["work_list"]
         try:
-            seen = await asyncio.to_thread(lambda: look_at_list(ItemRecords.here().ledger.store, name))
+            seen = await asyncio.to_thread(lambda: look_at_list(ItemRecords.of_current_run().ledger.store, name))
         except InvalidUsage:  # the database is away; the next call that needs it raises
             return
         await publish_table(f"fleet-{name}", figures(seen), f"The list {exact(name)}, at {datetime.now(UTC):%H:%M} UTC")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from holo_tasks.agent.open_agents import Agents, ends_all, scopes_around
+from holo_tasks.agent.open_agents import Agents, scopes_around, stops_all_items
 from holo_tasks.core.errors import (
     HoloError,
     InvalidUsage,
@@ -32,12 +32,12 @@ from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.kill import draining
 from holo_tasks.machine.home import holo_home
-from holo_tasks.machine.patience import awaited
+from holo_tasks.machine.patience import retry_async_while_unavailable
 from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.run.items.fair_map import FairMap, Outcome
 from holo_tasks.run.items.stored_work import StoredFunction, fill
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
-from holo_tasks.run.run import ending, run_to_end
+from holo_tasks.run.run import run_to_end, status_and_reason
 from holo_tasks.safety.records.ledger import Claim
 from holo_tasks.safety.records.work_items import (
     GOAL,
@@ -94,7 +94,7 @@ class WorkList:
     async def add_all(self, items: Iterable[NewItem]) -> int:
         """Put many items on the list, all or none. Return the number of new ones. `item` creates them."""
         new = await asyncio.to_thread(list, items)
-        return await awaited(lambda: asyncio.to_thread(_store().add, self.name, new))
+        return await retry_async_while_unavailable(lambda: asyncio.to_thread(_store().add, self.name, new))
 
     async def add_rows(
         self,
@@ -143,15 +143,15 @@ class WorkList:
             token = self._work.token(self._work.arguments(plain))
             key = key or token
         key = key_text(key)
-        return NewItem(_checked_text("The key of an item", key), plain, priority, _due(deadline), most_tries)
+        return NewItem(_checked_text("The key of an item", key), plain, priority, _deadline_text(deadline), most_tries)
 
     async def counts(self) -> QueueCounts:
         """Return the counts of the list."""
-        return await awaited(lambda: asyncio.to_thread(_store().counts, self.name))
+        return await retry_async_while_unavailable(lambda: asyncio.to_thread(_store().counts, self.name))
 
     async def find(self, key: str) -> QueueRow | None:
         """Return an item with its present state, or ``None`` if it was never on the list."""
-        return await awaited(lambda: asyncio.to_thread(_store().find, self.name, key_text(key)))
+        return await retry_async_while_unavailable(lambda: asyncio.to_thread(_store().find, self.name, key_text(key)))
 
     async def return_lapsed(self) -> int:
         """Return the items of dead workers to the list. Returns their number. Call it again from time to time.
@@ -190,16 +190,20 @@ class WorkList:
         drained (`holo-tasks drain`) no more items are taken, and the loop ends after those under way.
         """
         mine = _Worker(
-            self.name, _Work.of(work), WorkItems(ItemRecords.here().ledger.store), ItemRecords.here(), self._pause_s
+            self.name,
+            _Work.of(work),
+            WorkItems(ItemRecords.of_current_run().ledger.store),
+            ItemRecords.of_current_run(),
+            self._pause_s,
         )
         async with mine.at_work():
-            taken = mine.taken(most, self.return_lapsed, to_the_end=to_the_end)
+            taken = mine.take_items(most, self.return_lapsed, to_the_end=to_the_end)
             try:
-                async for outcome in mine.mapped(taken, agents, at_once):
+                async for outcome in mine.map_items(taken, agents, at_once):
                     await mine.store_error(outcome)
                     yield outcome
             finally:
-                await mine.over()
+                await mine.finish()
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,7 @@ class _Work:
     """The work on items, with its ledger entry and argument types."""
 
     call: Callable[..., Awaitable[Any]]
-    kept: StoredFunction
+    stored_function: StoredFunction
     only_looks: bool
 
     @classmethod
@@ -223,23 +227,23 @@ class _Work:
     def arguments(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments in a payload, converted to their types. Raises `UnfitItem` if they do not fit."""
         try:
-            self.kept.signature.bind(**payload)
+            self.stored_function.signature.bind(**payload)
         except TypeError as error:
-            raise UnfitItem(f"{self.kept.goal!r} cannot be given this payload: {error}.") from None
+            raise UnfitItem(f"{self.stored_function.goal!r} cannot be given this payload: {error}.") from None
         kinds = _kinds(self.call)
         given = {}
         for name, value in payload.items():
             try:
                 given[name] = kinds[name].validate_python(value) if name in kinds else value
             except ValidationError as error:
-                raise UnfitItem(f"{name!r} does not fit {self.kept.goal!r}: {first_line(error)}.") from None
+                raise UnfitItem(f"{name!r} does not fit {self.stored_function.goal!r}: {first_line(error)}.") from None
         return given
 
     def token(self, given: Mapping[str, Any]) -> str:
         """Return the business key of the work for these arguments. Raises `UnfitItem` if it is empty."""
-        token = self.kept.call((), given).token
+        token = self.stored_function.call((), given).token
         if not token:
-            raise UnfitItem(f"The key of {self.kept.goal!r} is empty with this payload.")
+            raise UnfitItem(f"The key of {self.stored_function.goal!r} is empty with this payload.")
         return token
 
 
@@ -253,7 +257,7 @@ class _Worker:
     books: ItemRecords
     pause_s: float
     claim: Claim | None = None
-    around: set[str] = field(default_factory=set)
+    outer_scopes: set[str] = field(default_factory=set)
     _under_way: int = 0
     _leaving: bool = False
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -261,7 +265,7 @@ class _Worker:
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
         run = self.books.run
-        self.around = scopes_around(run.guard if run else None)
+        self.outer_scopes = scopes_around(run.guard if run else None)
         async with self.books.ledger.at_work(new_worker(flow_run_id()), GOAL) as self.claim:
             if run is not None:
                 run.switch.add_claim(self.claim)  # a worker that lost its claim stops at once
@@ -270,19 +274,19 @@ class _Worker:
             finally:
                 if run is not None:
                     run.switch.leave(self.claim)
-                await run_to_end(self._leave(self.claim))
+                await run_to_end(self._release_claim(self.claim))
 
-    async def taken(
+    async def take_items(
         self, most: int | None, return_lapsed: Callable[[], Awaitable[int]], *, to_the_end: bool
     ) -> AsyncIterator[TakenItem]:
         """Yield items; each is taken from the list when the consumer asks for it."""
         assert self.claim is not None
         take, number = partial(self.items.take, self.name, self.claim, flow_run_id()), 0
         while not self._leaving and (most is None or number < most):
-            if await asyncio.to_thread(draining.asked, holo_home()):
+            if await asyncio.to_thread(draining.is_draining, holo_home()):
                 logger.warning("This machine is being drained (holo-tasks drain): no more items are taken here.")
                 return
-            item = await awaited(lambda: asyncio.to_thread(take))
+            item = await retry_async_while_unavailable(lambda: asyncio.to_thread(take))
             if item is not None:
                 number += 1
                 yield item
@@ -291,10 +295,10 @@ class _Worker:
                     return
                 await asyncio.sleep(LOOK_S)
 
-    def mapped(
+    def map_items(
         self, taken: AsyncIterator[TakenItem], agents: Agents | None, at_once: int
     ) -> AsyncGenerator[Outcome[TakenItem, Any], None]:
-        one = partial(self._one)
+        one = partial(self._work_on_item)
         one.only_looks = self.work.only_looks  # type: ignore[attr-defined]
         if agents is not None:
             return agents.map(one, taken)
@@ -305,14 +309,16 @@ class _Worker:
             except Exception as error:
                 return Outcome(item, number, error=error)
 
-        return FairMap(taken, alone, at_once=at_once, ends=lambda error: ends_all(error, self.around)).outcomes()
+        return FairMap(
+            taken, alone, at_once=at_once, ends=lambda error: stops_all_items(error, self.outer_scopes)
+        ).outcomes()
 
     async def store_error(self, outcome: Outcome[TakenItem, Any]) -> None:
         """Store an item's error on the list."""
         error, item = outcome.error, outcome.item
-        if error is None or ends_all(error, self.around):
+        if error is None or stops_all_items(error, self.outer_scopes):
             return
-        status, why = ending(error)
+        status, why = status_and_reason(error)
         note: Callable[[], object]
         if isinstance(error, UnfitItem | TokenConflict):
             note = partial(self.items.failed, item, "failed", status, why)
@@ -321,19 +327,19 @@ class _Worker:
         else:
             note = partial(self.items.tried, item, status, why, self.pause_s * 4**item.tries)
         with suppress(Killed):  # another worker has taken the item over, and stores its result
-            if await awaited(lambda: asyncio.to_thread(note)) == "ready":
+            if await retry_async_while_unavailable(lambda: asyncio.to_thread(note)) == "ready":
                 # The item is tried again, so it is removed from the dead-letter list.
                 with suppress(HoloError):
                     token = self.work.token(self.work.arguments(item.payload))
-                    await self.books.settle(token, self.work.kept.goal)
+                    await self.books.settle(token, self.work.stored_function.goal)
 
-    async def over(self) -> None:
+    async def finish(self) -> None:
         """Take no more items, and wait until those under way have ended."""
         self._leaving = True
         if self._under_way:
             await self._idle.wait()
 
-    async def _one(self, item: TakenItem) -> Any:
+    async def _work_on_item(self, item: TakenItem) -> Any:
         self._under_way += 1
         self._idle.clear()
         try:
@@ -342,17 +348,17 @@ class _Worker:
                 await asyncio.to_thread(self.items.name_token, item, token)
             found = await self.work.call(**given)
             with suppress(Killed):  # another worker has taken the item over, and finds its result
-                await run_to_end(self._done(item))
+                await run_to_end(self._record_done(item))
             return found
         finally:
             self._under_way -= 1
             if not self._under_way:
                 self._idle.set()
 
-    async def _done(self, item: TakenItem) -> None:
-        await awaited(lambda: asyncio.to_thread(self.items.done, item))
+    async def _record_done(self, item: TakenItem) -> None:
+        await retry_async_while_unavailable(lambda: asyncio.to_thread(self.items.done, item))
 
-    async def _leave(self, claim: Claim) -> None:
+    async def _release_claim(self, claim: Claim) -> None:
         try:
             await asyncio.to_thread(self.items.leave, claim)
         except Killed:
@@ -382,7 +388,7 @@ def _reader_of(kind: Any) -> TypeAdapter[Any]:
 
 
 def _store() -> WorkItems:
-    return WorkItems(ItemRecords.here().ledger.store)
+    return WorkItems(ItemRecords.of_current_run().ledger.store)
 
 
 def _checked_text(what: str, text: str) -> str:
@@ -391,7 +397,7 @@ def _checked_text(what: str, text: str) -> str:
     return check_open(what, text)
 
 
-def _due(deadline: datetime | str | None) -> str:
+def _deadline_text(deadline: datetime | str | None) -> str:
     """Return a deadline as RFC 3339 text in UTC, empty without one. Raises `UnfitItem` for a wrong time."""
     if deadline is None or deadline == "":
         return ""

@@ -71,7 +71,7 @@ class Learning:
     goal: str
     learn: Learn | None
     place: str = ""
-    public: PublicKey | None = None
+    public_key: PublicKey | None = None
     """Key that must have signed the versions. ``None`` is this machine's key."""
     name: str = ""
     off: str = ""
@@ -82,7 +82,7 @@ class Learning:
     noted: list[_Note] = field(default_factory=list)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def before(self, declared: SubgoalOptions, given: Mapping[str, Any]) -> SubgoalOptions:
+    def options_with_playbook(self, declared: SubgoalOptions, given: Mapping[str, Any]) -> SubgoalOptions:
         """Return the options of a call, with a promoted playbook before the model."""
         script = self.script(given)
         return declared if script is None else replace(declared, layers=(script, *declared.in_order))
@@ -120,15 +120,15 @@ class Learning:
     async def begin(self) -> None:
         """Look up the newest version and, if it is promoted, its playbook."""
         try:
-            await self._guarded(self._begin)
+            await self._log_faults(self._begin)
         finally:
             self.begun.set()
 
     async def finish(self) -> None:
         """Learn from the run, which is over."""
-        await self._guarded(self._finish)
+        await self._log_faults(self._finish)
 
-    async def _guarded(self, work: Any) -> None:
+    async def _log_faults(self, work: Any) -> None:
         if self.off:
             return
         try:
@@ -143,12 +143,12 @@ class Learning:
     def _begin(self) -> None:
         if not can_read():
             raise InvalidUsage("Pictures cannot be read here: pip install 'prefect-holo[rehearsal]'.")
-        self.name = self.name or self._named()
+        self.name = self.name or self._folder_name()
         self.version = self._versions.newest()
         if self.version.status == "promoted":
             self.playbook, _ = self._versions.playbook(self.version)
 
-    def _named(self) -> str:
+    def _folder_name(self) -> str:
         """Return the name of this goal's folder at the place. Raises `InvalidUsage` if several fit."""
         found = [name for name in store_at(self.place).folders() if self.goal in ("", name, name[:-TAG])]
         if len(found) > 1:
@@ -159,7 +159,7 @@ class Learning:
         newest = self._versions.newest()  # other runs act and learn, too
         if newest.id == self.version.id:
             self.version = newest
-        if self.version.status == "promoted" and self.public is None and (self.fitted or self.gave_up):
+        if self.version.status == "promoted" and self.public_key is None and (self.fitted or self.gave_up):
             self._note("acted", fitted=self.fitted, gave_up=self.gave_up, run=self.run.run_id)
             if self.version.gave_up > self.version.fitted:
                 counts = f"{self.version.gave_up} times, and fitted {self.version.fitted}"
@@ -173,20 +173,20 @@ class Learning:
         self.version = newest if newest.id != self.version.id else self.version
         waiting = self.noted
         if waiting and self.version.status in ("none", "dropped"):
-            waiting = self._compiled([*self._kept(), *self.noted])
+            waiting = self._compile([*self._stored_notes(), *self.noted])
         if waiting and self.version.status == "shadow":
-            self._compared(waiting)
+            self._compare_in_shadow(waiting)
 
-    def _compiled(self, noted: list[_Note]) -> list[_Note]:
+    def _compile(self, noted: list[_Note]) -> list[_Note]:
         """Compile a playbook once there are enough notes. Return the notes that were not used."""
         assert self.learn is not None
         enough, later = noted[: self.learn.after], noted[self.learn.after :]
         if len(enough) < self.learn.after:
-            self._keep()
+            self._store_notes()
             return []
         for path in self._files():  # runs that cannot be compiled now cannot be compiled later
             path.unlink(missing_ok=True)
-        found = [self._found(note) for note in enough]
+        found = [self._find_recording(note) for note in enough]
         if missing := [note.trace for note, one in zip(enough, found, strict=True) if one is None]:
             raise InvalidUsage(f"Nothing can be learned from {missing[0]}: it is incomplete or was changed.")
         whole = [one for one in found if one is not None]
@@ -200,12 +200,12 @@ class Learning:
         self._log.info("‘%s’ was learned from %d runs: version %s.", self.goal, len(chosen), self.version.id)
         return later
 
-    def _compared(self, noted: Sequence[_Note]) -> None:
+    def _compare_in_shadow(self, noted: Sequence[_Note]) -> None:
         """Compare the version in the shadow with the model's actions. Promote or drop it after enough comparisons."""
         assert self.learn is not None
         playbook, _ = self._versions.playbook(self.version)
         for note in noted:
-            found = self._found(note)
+            found = self._find_recording(note)
             if found is None:
                 continue
             values = {name: note.arguments.get(name) for name in playbook.goals[self.version.goal].params}
@@ -221,7 +221,7 @@ class Learning:
                 self._note("dropped", run=self.run.run_id)
                 return
 
-    def _found(self, note: _Note) -> tuple[Trace, Recording] | None:
+    def _find_recording(self, note: _Note) -> tuple[Trace, Recording] | None:
         """Return the recording of a noted sub-goal with its trace. ``None`` if the trace is not valid or lacks it."""
         if note.trace not in self._read:
             verdict = verify(open_bundle(note.trace), self._versions.public, Heads(Path(note.trace).name))
@@ -237,11 +237,11 @@ class Learning:
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob(f"{self.name}.*.json"))
 
-    def _kept(self) -> list[_Note]:
+    def _stored_notes(self) -> list[_Note]:
         """Return the notes of earlier runs, oldest first."""
         return [_Note(**one) for path in self._files() for one in json.loads(path.read_bytes())]
 
-    def _keep(self) -> None:
+    def _store_notes(self) -> None:
         if self.noted:
             reported = json.dumps([asdict(one) for one in self.noted]).encode()
             write_durably(self._folder / f"{self.name}.{self.run.run_id}.json", reported)
@@ -249,7 +249,7 @@ class Learning:
     @cached_property
     def _versions(self) -> Versions:
         own = signing_key(self.run.home)
-        public, key = (PublicKey(own.public_pem.encode()), own) if self.public is None else (self.public, None)
+        public, key = (PublicKey(own.public_pem.encode()), own) if self.public_key is None else (self.public_key, None)
         return Versions(store_at(self.place or private_folder(self.run.home, "learned")), self.name, public, key)
 
     @cached_property
@@ -275,7 +275,9 @@ async def learning_of(run: Run, known: StoredFunction, learn: Learn) -> Learning
     """Return the learning of a run about a sub-goal. The newest version is looked up once per run."""
     goal = name_of_goal(known.goal)
     name = f"{goal}-{hashlib.sha256(known.same.name.encode()).hexdigest()[: TAG - 1]}"
-    return await _begun(run, f"{learn.into}/{name}", Learning(run.whole, goal, learn, str(learn.into), name=name))
+    return await _begin_learning(
+        run, f"{learn.into}/{name}", Learning(run.whole, goal, learn, str(learn.into), name=name)
+    )
 
 
 async def with_learned(
@@ -290,7 +292,7 @@ async def with_learned(
         return declared, None
     public = None if layer.public_key is None else PublicKey.load(layer.public_key)
     asked = Learning(run.whole, layer.goal, None, layer.place, public)
-    found = await _begun(run, f"{layer.place}/{layer.goal}", asked)
+    found = await _begin_learning(run, f"{layer.place}/{layer.goal}", asked)
     if found.off:
         raise InvalidUsage(found.off)
     script = found.script(given)
@@ -301,7 +303,7 @@ async def with_learned(
     return replace(declared, layers=layers), found
 
 
-async def _begun(run: Run, key: str, asked: Learning) -> Learning:
+async def _begin_learning(run: Run, key: str, asked: Learning) -> Learning:
     found: Learning | None = run.whole.learning.get(key)
     if found is None:
         found = run.whole.learning[key] = asked

@@ -26,7 +26,7 @@ from holo_tasks.loop.screens import Scripted
 from holo_tasks.loop.script_port import Brain, apply_intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.run import Run
-from holo_tasks.run.subgoal_context import stepping
+from holo_tasks.run.subgoal_context import as_current_walk
 from holo_tasks.run.subgoal_options import MODEL, SubgoalOptions
 from holo_tasks.scripts.script import Script
 
@@ -64,7 +64,7 @@ class Macros:
             return model
         return replace(model, dialect=model.dialect.offering([macro for macro, _ in self.tools]))
 
-    async def do(self, walk: Walk, call: MacroCall, once: EffectButtons, most_steps: int) -> tuple[str, bool]:
+    async def do(self, walk: Walk, call: MacroCall, effect_buttons: EffectButtons, most_steps: int) -> tuple[str, bool]:
         """Run the playbook that the model called. Return the reply for the model, and whether it is an error.
 
         The playbook's actions pass the same checks as the model's actions, and count like them. Only a `GaveUp` becomes
@@ -76,12 +76,12 @@ class Macros:
             brain = given.brain(self.run.recognizer, self.options.known_screens)
         except InvalidUsage as error:
             return f"{call.name} was not begun: {error}", True
-        once.declare(press_once_of(given))
-        aside, begun, layer = walk.aside(call.name), walk.step, tool.layer
+        effect_buttons.declare(press_once_of(given))
+        aside, begun, layer = walk.walk_for_macro(call.name), walk.step, tool.layer
         # The work is passed by context: Prefect searches parameters for task results, field by field.
-        mark = _sequence.set(lambda: self._sequence(aside, brain, layer, once, most_steps))
+        mark = _sequence.set(lambda: self._sequence(aside, brain, layer, effect_buttons, most_steps))
         try:
-            with stepping(aside), tags(f"layer:{layer}"):
+            with as_current_walk(aside), tags(f"layer:{layer}"):
                 ended = await _macro(begun, label(call))
         finally:
             _sequence.reset(mark)
@@ -96,7 +96,7 @@ class Macros:
         return f"Done: {call.name}, in {taken} steps.\n{quoted({'answer': ended.text})}", False
 
     async def _sequence(
-        self, walk: Walk, brain: Brain, layer: str, once: EffectButtons, most_steps: int
+        self, walk: Walk, brain: Brain, layer: str, effect_buttons: EffectButtons, most_steps: int
     ) -> Answered[str]:
         async def decide(walk: Walk, answer_only: bool) -> Step:
             step = await brain.decide(walk)
@@ -112,8 +112,8 @@ class Macros:
             decide=decide,
             max_steps=most_steps,
             guide=self._guide(brain),
-            once=once,
-            last=False,
+            effect_buttons=effect_buttons,
+            is_last_layer=False,
         )
 
     def _guide(self, brain: Brain) -> AnyGuide:

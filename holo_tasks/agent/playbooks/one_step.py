@@ -15,7 +15,7 @@ from holo_tasks.agent.agent_step import act_as_task, decide_as_task
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp, UnusableReply
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, Write
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall, MacroCall, WaitCall
 from holo_tasks.core.prompts.transcript import StepResult, Transcript
@@ -132,18 +132,18 @@ class _StepInProgress:
 class OneStep:
     """Decides by the playbook, and by the model while the playbook does not fit.
 
-    ``once`` keeps later layers from pressing buttons that may have had an effect. ``answered`` is true if the model
-    gave the answer. ``healed`` are the steps that the model did.
+    ``effect_buttons`` keeps later layers from pressing buttons that may have had an effect. ``answered`` is true if the
+    model gave the answer. ``healed`` are the steps that the model did.
     """
 
     brain: PlaybookBrain
     executor: Executor
     by_script: Decide
-    once: EffectButtons
-    lent: StepContext
+    effect_buttons: EffectButtons
+    context: StepContext
     answered: bool = False
     healed: list[Healed] = field(default_factory=list)
-    _help: _StepInProgress | None = None
+    _in_progress: _StepInProgress | None = None
     _times: Counter[tuple[str, int]] = field(default_factory=Counter)
     _act: Act = field(init=False)
 
@@ -154,7 +154,7 @@ class OneStep:
     async def decide(self, walk: Walk, answer_only: bool) -> Step:
         """Return the next step of the playbook or of the model. Raises `GaveUp` if neither can go on."""
         while True:
-            if self._help is None:
+            if self._in_progress is None:
                 try:
                     return await self.by_script(walk, answer_only)
                 except DoesNotFit as error:
@@ -166,9 +166,9 @@ class OneStep:
 
     async def close(self) -> None:
         """Close the playbook. If the model has answered, record its step first."""
-        if self._help is not None and self._help.answering:
+        if self._in_progress is not None and self._in_progress.answering:
             self.answered = True
-            self.brain.done_by_other(self._outcome(self._help))
+            self.brain.done_by_other(self._outcome(self._in_progress))
         await self.brain.close()
 
     async def _begin(self, walk: Walk, error: DoesNotFit) -> None:
@@ -184,9 +184,9 @@ class OneStep:
             raise error
         labels = self.brain.pressed(misfit)
         if misfit.cause == "effect":  # the press may have had its effect, so later layers do not repeat it
-            self.once.count_as_pressed(self.brain.written_on(misfit.action))
-        self._help = _StepInProgress(misfit, error, EffectButtons(labels, pressed=set(labels)), walk.transcript)
-        self._lend(walk, Transcript(self._task_text(misfit)), self.lent.secrets, self.lent.correction, MODEL)
+            self.effect_buttons.count_as_pressed(self.brain.written_on(misfit.action))
+        self._in_progress = _StepInProgress(misfit, error, EffectButtons(labels, pressed=set(labels)), walk.transcript)
+        self._lend(walk, Transcript(self._task_text(misfit)), self.context.secrets, self.context.correction, MODEL)
         await walk.record(events.LayerChanged(source=PLAYBOOK, target=MODEL, reason=misfit.sentence))
         await walk.look()
         walk.begin()
@@ -198,11 +198,11 @@ class OneStep:
         self.brain.done_by_other(outcome)
         self.healed.append(Healed(misfit, resumed, help_.taken, help_.before, len(self.brain.outcomes)))
         if misfit.cause == "effect":
-            self.once.let_go(self.brain.written_on(misfit.action))
-        self._help = None
+            self.effect_buttons.let_go(self.brain.written_on(misfit.action))
+        self._in_progress = None
         self._lend(walk, help_.script, None, None, PLAYBOOK)
         await walk.record(events.LayerChanged(source=MODEL, target=PLAYBOOK, reason="The playbook fits again."))
-        if self.lent.correction is not None:
+        if self.context.correction is not None:
             await walk.look()  # the playbook needs a picture without the model's correction
 
     def _lend(
@@ -215,7 +215,7 @@ class OneStep:
     ) -> None:
         """Set the walk's transcript, secrets and correction for the layer that goes on."""
         walk.transcript, walk.secrets = transcript, secrets
-        walk.safe_to_repeat, walk.held, walk.waits_on = self.lent.retry_click, (), True
+        walk.safe_to_repeat, walk.held, walk.extends_waits = self.context.retry_click, (), True
         walk.services = replace(walk.services, correction=correction)
         self.executor.layer, self.executor.act = layer, act_as_task if layer == MODEL else self._act
 
@@ -256,8 +256,8 @@ class OneStep:
                 if answer_only or help_.misfit.action.answers:
                     help_.answering = True
                     return step
-                await walk.decided(step)
-                await self._said(walk, call.content)
+                await walk.record_decision(step)
+                await self._accept_done(walk, call.content)
                 return None
             is_macro = isinstance(call, MacroCall)
             pressed = await help_.held.pressed_by(step, seen, walk.scene(seen.frame))
@@ -265,30 +265,30 @@ class OneStep:
                 help_.taken = Taken(call, points_of(step, seen.shot), await self.brain.look(walk))
                 help_.before = seen.shot
                 return step
-            await walk.decided(step)
+            await walk.record_decision(step)
             why = f"{named(pressed)} was pressed before, and is pressed once only. Nothing was done."
             why = "Do this one step yourself. Nothing was done." if is_macro else why
             await walk.record(events.Corrected(reason=why))
             walk.remember(step, why, is_error=True)
-        raise self._given_up(f"the model did not get it done in {MOST_CALLS} calls")
+        raise self._gave_up_error(f"the model did not get it done in {MOST_CALLS} calls")
 
-    async def _said(self, walk: Walk, said: str) -> None:
+    async def _accept_done(self, walk: Walk, said: str) -> None:
         """Accept the answer "done" if the playbook fits then. Raises `GaveUp` otherwise, or for another answer."""
         help_ = self._current()
         if said.strip().strip(".!\"'").casefold() != DONE or help_.misfit.cause == "effect":
-            raise self._given_up(f"the model says: {said.strip()[:MOST_SAID]}")
+            raise self._gave_up_error(f"the model says: {said.strip()[:MOST_SAID]}")
         resumed = await self.brain.resume(walk, help_.misfit, help_.taken, said_done=True)
         if resumed is None:
-            raise self._given_up("the model says that it is done, and the playbook fits no more than before")
+            raise self._gave_up_error("the model says that it is done, and the playbook fits no more than before")
         await self._end(walk, resumed)
 
-    def _given_up(self, why: str) -> GaveUp:
+    def _gave_up_error(self, why: str) -> GaveUp:
         error = self._current().error
         return GaveUp(f"{error} The model had this one step: {why}.", layer=PLAYBOOK)
 
     def _current(self) -> _StepInProgress:
-        assert self._help is not None
-        return self._help
+        assert self._in_progress is not None
+        return self._in_progress
 
     def _outcome(self, help_: _StepInProgress) -> StepOutcome:
         misfit = help_.misfit
@@ -299,7 +299,7 @@ class OneStep:
 
     def _task_text(self, misfit: Misfit) -> str:
         """Return the task for the model: the step in the playbook's words, and the values as a data block."""
-        lent = self.lent
+        lent = self.context
         if misfit.action.answers:
             return _ANSWER.format(goal=lent.task, why=misfit.why)
         then = f"What must come of it: the screen shows {conditions_in_words(misfit.action.then)}.\n"

@@ -18,7 +18,7 @@ from holo_tasks.loop.script_port import Brain
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.prefect_edge.artifacts import publish_markdown, publish_progress, update_progress
 from holo_tasks.run.run import Run
-from holo_tasks.run.subgoal_context import stepping
+from holo_tasks.run.subgoal_context import as_current_walk
 from holo_tasks.run.subgoal_options import PLAYBOOK
 from holo_tasks.safety.scrubbing import scrub_text
 from holo_tasks.scripts.plan import Plan, percent_of, picture_of
@@ -36,13 +36,13 @@ class Replay:
     plan: Plan
     followed: list[str] = field(default_factory=list)
     answered: bool = False
-    left: BaseException | None = None
+    end_exception: BaseException | None = None
     """The exception that ended it without failing the task, such as `GaveUp`."""
-    over: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def decide(self, walk: Walk, brain: Brain) -> Step:
         """Return the playbook's next step."""
-        with stepping(walk):
+        with as_current_walk(walk):
             step = await brain.decide(walk)
         rule = self.plan.rule_of(step.thought)
         if rule and [rule] != self.followed[-1:]:
@@ -51,7 +51,7 @@ class Replay:
 
     async def act(self, walk: Walk, step: Step) -> str:
         """Perform the action of a step."""
-        with stepping(walk):
+        with as_current_walk(walk):
             return await walk.act(step)
 
     async def run_as_task(self, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -62,8 +62,8 @@ class Replay:
                 found = await _replayed(self.plan.name)
         finally:
             _replay.reset(mark)
-        if self.left is not None:
-            raise self.left
+        if self.end_exception is not None:
+            raise self.end_exception
         return found
 
     async def publish(self) -> None:
@@ -73,13 +73,13 @@ class Replay:
         reported, ended = 0.0, False
         artifact = await publish_progress(f"replaying-{key}", reported, f"Replaying {what}")
         while artifact is not None and not ended:
-            await _either(self.over, EVERY_S)
-            ended = self.over.is_set()
+            await _wait_at_most(self.ended, EVERY_S)
+            ended = self.ended.is_set()
             percent = 100.0 if self.answered else percent_of(self.plan, self.followed)
             if percent != reported:
                 reported = percent
                 await update_progress(artifact, percent, f"Replaying {what}: {' '.join(self.followed[-1:])}")
-        await self.over.wait()
+        await self.ended.wait()
         await publish_markdown(f"replay-{key}", self._page(), f"Replay of {what}")
 
     def _page(self) -> str:
@@ -101,18 +101,18 @@ async def _replayed(name: str) -> Any:
         replay.answered = True
         return found
     except GaveUp as error:  # the next layer goes on; without a next layer the run fails
-        replay.left = error
+        replay.end_exception = error
         return Completed(name="Gave up", message=scrub_text(str(error)), data=None)
     except (asyncio.CancelledError, Exception):
         raise
     except BaseException as left:  # such as `EffectFound`
-        replay.left = left
+        replay.end_exception = left
         return None
     finally:
-        replay.over.set()
+        replay.ended.set()
 
 
-async def _either(over: asyncio.Event, seconds: float) -> None:
+async def _wait_at_most(over: asyncio.Event, seconds: float) -> None:
     """Wait for an event, up to ``seconds``."""
     try:
         await asyncio.wait_for(over.wait(), seconds)

@@ -62,7 +62,7 @@ async def review_proposals(file: Path, timeout_seconds: float = DAY_S) -> list[R
     waiting = list((await asyncio.to_thread(opened, folder)).values())
     for place, one in enumerate(waiting, start=1):
         await publish_markdown(f"proposal-{one.id}", page(folder, one, WIDE), f"What would change: {one.step}")
-        reported = await _asked(folder, one, inside, f"{place} of {len(waiting)}", until_s)
+        reported = await _ask_about(folder, one, inside, f"{place} of {len(waiting)}", until_s)
         (logger.warning if reported.became == "cannot be applied" else logger.info)(
             "%s: %s", reported.step, reported.became
         )
@@ -73,7 +73,7 @@ async def review_proposals(file: Path, timeout_seconds: float = DAY_S) -> list[R
     return found
 
 
-async def _asked(folder: HealingFolder, one: Proposal, inside: str, place: str, until_s: float) -> Reviewed:
+async def _ask_about(folder: HealingFolder, one: Proposal, inside: str, place: str, until_s: float) -> Reviewed:
     """Ask about one proposal until it is decided or the time is up."""
     message = f"May a step of {folder.file.name} be found another way? ({place})"
     pausing = Pausing(
@@ -94,10 +94,10 @@ async def _asked(folder: HealingFolder, one: Proposal, inside: str, place: str, 
                 return Reviewed(one.id, one.step, "decided elsewhere")
     finally:
         await pausing.end()
-    return await asyncio.to_thread(_settled, folder, one, answer)
+    return await asyncio.to_thread(_carry_out_decision, folder, one, answer)
 
 
-def _settled(folder: HealingFolder, one: Proposal, answer: Answer | None) -> Reviewed:
+def _carry_out_decision(folder: HealingFolder, one: Proposal, answer: Answer | None) -> Reviewed:
     if answer is None or answer.choice == LEAVE:
         said = ("", "") if answer is None else (answer.note, answer.by)
         return Reviewed(one.id, one.step, "left open", *said)

@@ -17,7 +17,7 @@ from holo_tasks.agent.agent_step import agent_step
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, NeedsPerson, PolicyRefused
-from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.prompts.toolbox import point_schema, read_point
@@ -144,14 +144,14 @@ async def measure(setting: dict[str, Any], rules: str) -> dict[str, Any]:
     run, held = current_run(), TypeAdapter(Setting).validate_python(setting)
     notes: list[str] = []
     _measuring.get().done = True
-    path = await _path(run, held, notes)
-    bias = await _model(run, held, notes) if held.model else None
+    path = await _measure_clicks(run, held, notes)
+    bias = await _measure_model(run, held, notes) if held.model else None
     measured = Calibration(held, path, (), bias, tuple(notes))
     measured_clicks: dict[str, Any] = _CALIBRATION.dump_python(measured, mode="json")
     return measured_clicks
 
 
-async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | None:
+async def _measure_clicks(run: Run, setting: Setting, notes: list[str]) -> PathError | None:
     """Click the target window at `PLACES` and return the error, or ``None`` if the rules do not allow the clicks."""
     desktop, area = _measuring.get().desktop, Box(*setting.area)
     points = [Point(area.left + int(area.width * x), area.top + int(area.height * y)) for x, y in PLACES]
@@ -164,7 +164,7 @@ async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | Non
         await desktop.open_target(points)
         try:
             for point in points:
-                measured_clicks = await _clicked(walk, area, point)
+                measured_clicks = await _click_target(walk, area, point)
                 if not measured_clicks.presses:
                     notes.append(f"A click at ({point.x}, {point.y}) was not seen to land: {ABOVE}")
                     continue
@@ -179,14 +179,14 @@ async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | Non
     return path_error(sent, landed, read)
 
 
-async def _clicked(walk: Walk, area: Box, point: Point) -> ReceivedPresses:
+async def _click_target(walk: Walk, area: Box, point: Point) -> ReceivedPresses:
     """Click a point through all stages of a step. Return the presses that the target window got."""
     await walk.look()
     x, y = exactly(Point(point.x - area.left, point.y - area.top), Size(area.width, area.height))
     call = ClickCall(tool_name="click", element="a target of our own", x=x, y=y)
     walk.step += 1
     step = Step(thought="A calibration: to see where a click lands.", tool_call=call)
-    await walk.decided(step, scripted=True)
+    await walk.record_decision(step, scripted=True)
     await walk.act(step)
     return await _measuring.get().desktop.target()
 
@@ -208,7 +208,7 @@ async def _with_toolkits(calibration: Calibration) -> Calibration:
             one for one in tree.elements if one.pid == application.pid and one.role in ("window", "dialog")
         ]
         pairs = [
-            (_in_own_pixels(_content(tree, one, window.box), application.scale), window.box)
+            (_in_own_pixels(_content_box(tree, one, window.box), application.scale), window.box)
             for one in measured_clicks
             for window in _windows_of(windows, one)
         ]
@@ -231,7 +231,7 @@ def _in_own_pixels(box: Box, scale: float) -> Box:
     return Box(*(round(side / scale) for side in (box.left, box.top, box.width, box.height)))
 
 
-def _content(tree: ElementTree, window: Element, real: Box) -> Box:
+def _content_box(tree: ElementTree, window: Element, real: Box) -> Box:
     """Return the box of a window's content.
 
     Some programs report the window with its frame. The element or child with the size closest to ``real`` counts.
@@ -240,7 +240,7 @@ def _content(tree: ElementTree, window: Element, real: Box) -> Box:
     return min(boxes, key=lambda box: abs(box.width - real.width) + abs(box.height - real.height))
 
 
-async def _model(run: Run, setting: Setting, notes: list[str]) -> ModelBias | None:
+async def _measure_model(run: Run, setting: Setting, notes: list[str]) -> ModelBias | None:
     """Ask the model for the places of the drawn marks. Return its bias, or ``None`` if it found too few."""
     area = Box(*setting.area)
     size = Size(area.width, area.height)
@@ -269,7 +269,7 @@ async def _model(run: Run, setting: Setting, notes: list[str]) -> ModelBias | No
 async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, float]:
     """Return the model's point for a drawn mark, in thousandths of the picture."""
     model = run.outside.model
-    frame = Frame(rgb=(await asyncio.to_thread(drawn, size)).tobytes(), size=size, display="drawn")
+    frame = Frame(rgb=(await asyncio.to_thread(draw_marks, size)).tobytes(), size=size, display="drawn")
     shot = run.outside.encoder.encode(RedactedFrame(frame))
     await run.outside.recorder.keep(shot)
     question = Question("locate", locate(what), (shot,), point_schema(model.space))
@@ -285,7 +285,7 @@ async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, 
     return said
 
 
-def drawn(size: Size) -> Image.Image:
+def draw_marks(size: Size) -> Image.Image:
     """Draw nine numbered crosses on a white picture."""
     picture = Image.new("RGB", (size.width, size.height), "white")
     draw = ImageDraw.Draw(picture)

@@ -11,7 +11,7 @@ from holo_tasks.agent.agent_step import agent_step
 from holo_tasks.agent.screen.named_element import By, Named, named_element
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.prompts.toolbox import point_schema, read_point
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.outside_text import plain, quoted
@@ -80,14 +80,14 @@ async def _located(description: str) -> Point:
     walk = side_walk(wanted, region=search.region)
     if search.marks:
         point, number = await _by_number(walk, wanted, search.asked)
-        return await _recorded(walk, wanted, point, "model", number)
+        return await _record_place(walk, wanted, point, "model", number)
     await walk.look()
     found = await named_element(walk, wanted) if search.by == "any" and not search.data else Named()
     point = found.at or await _by_place(walk, wanted, search.asked)
-    return await _recorded(walk, wanted, point, found.by, why=found.why)
+    return await _record_place(walk, wanted, point, found.by, why=found.why)
 
 
-async def _recorded(
+async def _record_place(
     walk: Walk, wanted: str, point: Point, by: By, number: int | None = None, *, why: str = ""
 ) -> Point:
     await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number, by=by, why=why))

@@ -40,7 +40,7 @@ async def named_element(walk: Walk, description: str) -> Named:
     frame, shown = seen.redacted, seen.shot.area
     elements, reason = walk.services.elements, "The programs were not asked."
     if elements is not None:
-        tree = await elements.known(seen.masks)
+        tree = await elements.redacted_tree(seen.masks)
         found = {each.id: each for role in target.roles for each in tree.find(role, target.name, shown)}
         if len(found) > 1:
             return Named(why=f"{len(found)} elements have this name.")

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from statistics import median
 
-from holo_tasks.audit.many_runs import ReadTrace, normalized
+from holo_tasks.audit.many_runs import ReadTrace, failure_kind
 from holo_tasks.audit.pages.charts import Bar, Chart, Kind
 from holo_tasks.audit.pages.formatting import STATUS_WORDS, count, duration, moment, money
 from holo_tasks.audit.pages.page import whole_page, write_page
@@ -72,7 +72,7 @@ def row_of(run: ReadTrace, *, alive: frozenset[str] = frozenset(), report: str =
         title=run.title[:MAX_TEXT],
         status=status,
         reason=(run.damage or run.reason)[:MAX_TEXT],
-        kind_of_failure="" if status in ("answered", "running") else normalized(run.damage or run.reason),
+        kind_of_failure="" if status in ("answered", "running") else failure_kind(run.damage or run.reason),
         model=", ".join(story.models)[:MAX_TEXT],
         begun=story.begun,
         seconds=round(story.seconds, 3),

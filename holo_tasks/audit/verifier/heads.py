@@ -18,23 +18,23 @@ _LONGEST = 4096
 
 @dataclass
 class Heads:
-    """The anchored heads of one run. ``ours`` means that this machine's own list contains at least one."""
+    """The anchored heads of one run. ``is_this_machines`` means that this machine's own list contains at least one."""
 
     run: str
-    where: list[str] = field(default_factory=list)
-    at: dict[int, set[str]] = field(default_factory=dict)
-    last: int = -1
+    sources: list[str] = field(default_factory=list)
+    by_sequence: dict[int, set[str]] = field(default_factory=dict)
+    newest_sequence: int = -1
     delivered: int = 0
-    forged: str = ""
-    ours: bool = False
-    absent: list[str] = field(default_factory=list)
+    signature_error: str = ""
+    from_this_machine: bool = False
+    missing_lists: list[str] = field(default_factory=list)
     """Lists that were given but do not exist, for example after a rollback of their disk."""
 
-    def read(self, source: str, key: PublicKey, *, ours: bool = False) -> None:
+    def read(self, source: str, key: PublicKey, *, is_this_machines: bool = False) -> None:
         """Add this run's heads from a file or from ``s3://bucket/prefix``. Raises `InvalidUsage` if it cannot be
         read."""
-        if source not in self.where:
-            self.where.append(source)
+        if source not in self.sources:
+            self.sources.append(source)
         lines = _objects(source, self.run) if source.startswith("s3://") else _lines(Path(source))
         for number, line in lines:
             if self.run.encode() not in line:
@@ -45,13 +45,15 @@ class Heads:
                 continue  # half a line left by a killed process, which never was an anchor
             if anchor.run != self.run:
                 continue
-            if not key.signed(line):
-                self.forged = self.forged or f"the anchored head in {number} is not signed with this key"
+            if not key.has_signed(line):
+                self.signature_error = (
+                    self.signature_error or f"the anchored head in {number} is not signed with this key"
+                )
                 continue
-            self.at.setdefault(anchor.seq, set()).add(anchor.head)
-            self.last = max(self.last, anchor.seq)
+            self.by_sequence.setdefault(anchor.seq, set()).add(anchor.head)
+            self.newest_sequence = max(self.newest_sequence, anchor.seq)
             self.delivered = max(self.delivered, anchor.delivered)
-            self.ours = self.ours or ours
+            self.from_this_machine = self.from_this_machine or is_this_machines
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:

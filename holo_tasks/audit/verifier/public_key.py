@@ -43,7 +43,7 @@ class PublicKey:
         except OSError as error:
             raise InvalidUsage(f"the public key {path} cannot be read: {error.strerror}") from error
 
-    def signed(self, line: bytes) -> bool:
+    def has_signed(self, line: bytes) -> bool:
         """Return whether a line ends with this key's signature of the bytes before it."""
         found = _SIGNED.fullmatch(line)
         if not found:

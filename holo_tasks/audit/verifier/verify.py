@@ -78,16 +78,16 @@ def verify(bundle: Bundle, key: PublicKey, heads: Heads, *, insist: bool = False
         verification.check_chain()
         verification.check_unnamed_files()
         verification.check_length(spooled=spooled)
-        if heads.forged:
-            raise _Tampered(None, heads.forged)
+        if heads.signature_error:
+            raise _Tampered(None, heads.signature_error)
     except _Tampered as found:
         bad = found
         if hint := bundle.hint():
             verification.notes.append(hint)
-    for source in heads.absent:
+    for source in heads.missing_lists:
         verification.missing.append(f"the list of anchored heads {source} was given but does not exist")
-    if insist and not heads.at:
-        verification.missing.append(f"no head of this run is anchored in {' or '.join(heads.where)}")
+    if insist and not heads.by_sequence:
+        verification.missing.append(f"no head of this run is anchored in {' or '.join(heads.sources)}")
     if not verification.closed:
         verification.missing.insert(0, "the run did not record its end: it is still in progress, or it was interrupted")
     reason = _describe(bad) if bad else "; ".join(verification.missing)
@@ -100,8 +100,13 @@ def verify(bundle: Bundle, key: PublicKey, heads: Heads, *, insist: bool = False
         verification.run,
         verification.closed,
         verification.head,
-        {"heads": len(heads.at), "last": heads.last, "delivered": heads.delivered, "where": heads.where}
-        if heads.at
+        {
+            "heads": len(heads.by_sequence),
+            "last": heads.newest_sequence,
+            "delivered": heads.delivered,
+            "where": heads.sources,
+        }
+        if heads.by_sequence
         else None,
         key.fingerprint,
         verification.notes,
@@ -176,17 +181,17 @@ class _Verification:
             self.notes.append(
                 f"this is the trace of the run {self.run!r}, in a folder or prefix named {self._bundle.name!r}"
             )
-        if self.records > heads.last:
-            if 0 <= heads.last < self.records - 1:
-                self.notes.append(f"nothing after record {heads.last} is anchored")
+        if self.records > heads.newest_sequence:
+            if 0 <= heads.newest_sequence < self.records - 1:
+                self.notes.append(f"nothing after record {heads.newest_sequence} is anchored")
             return
-        loss = f"is missing: record {heads.last} was anchored ({', '.join(heads.where)})"
+        loss = f"is missing: record {heads.newest_sequence} was anchored ({', '.join(heads.sources)})"
         if self.records < heads.delivered or not self._bundle.in_segments:
             raise _Tampered(self.records, loss)
         # An anchor is written when its record is durable on the recording machine. The upload follows later.
         if spooled:
             self.missing.append("the rest is still in the spool of this machine, and the next run uploads it")
-        elif heads.ours:
+        elif heads.from_this_machine:
             raise _Tampered(self.records, f"{loss}, and the spool of this machine, which recorded it, no longer has it")
         else:
             self.missing.append(
@@ -251,7 +256,7 @@ class _Verification:
 
     def _check_anchor(self, entry: _Entry) -> None:
         seq = entry.record.seq
-        anchored = self._heads.at.get(seq)
+        anchored = self._heads.by_sequence.get(seq)
         if anchored is None:
             return
         if anchored != {entry.digest}:
@@ -332,7 +337,7 @@ def _read(line: Line, key: PublicKey) -> _Entry | str:
     record = None if line.torn else _parse(line.data)
     if record is None:
         return "is not a record in canonical form"
-    if not key.signed(line.data):
+    if not key.has_signed(line.data):
         return "was changed after it was written, or was signed with another key"
     return _Entry(line.data, record, hashlib.sha256(line.data).hexdigest())
 

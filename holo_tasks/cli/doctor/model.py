@@ -13,9 +13,9 @@ from holo_tasks.cli.doctor.findings import Chain, Spent, without_secrets
 from holo_tasks.cli.doctor.picture import WORD, on_button, picture
 from holo_tasks.core.errors import HoloError, InvalidUsage, UnsureReply, UnusableReply
 from holo_tasks.core.ports import Reply
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.prompts.json_object import parse_json_object
 from holo_tasks.core.prompts.model import Request
-from holo_tasks.core.prompts.scaling import to_pixel
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall, WaitCall
 from holo_tasks.core.prompts.toolbox import point_schema, read_point

@@ -23,7 +23,7 @@ from holo_tasks.desktop.elements.element_reader import missing_package
 from holo_tasks.desktop.readiness.tcp_table import unavailable_reason
 from holo_tasks.desktop.remote.remote_client import CLIENTS
 from holo_tasks.machine.home import holo_home
-from holo_tasks.run.desktops.calibrations import stored, summary
+from holo_tasks.run.desktops.calibrations import read_stored, summary
 
 PROGRAM = Path(__file__).with_name("window.py")
 TITLE = "doctor:"
@@ -142,7 +142,7 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
     # A calibration may be for one monitor or for all, with any scaling and any model.
     fitting = [
         one
-        for one in stored(holo_home(), setting.display)
+        for one in read_stored(holo_home(), setting.display)
         if (one.setting.screen, one.setting.window_manager) == (setting.screen, setting.window_manager)
     ]
     reported += [f"{_setting_prefix(one.setting, setting)}{summary(one)}" for one in fitting[:MOST_TOLD]] or [

@@ -68,7 +68,7 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
         lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login"
     )
     sentences = [f"A Prefect API answers at {shown(url)}."]
-    if any(pending_notes.left(holo_home(), "flow-run")):
+    if any(pending_notes.pending(holo_home(), "flow-run")):
         from holo_tasks.run.prefect_edge.unreported_runs import report_noted  # Prefect takes seconds to load
 
         sentences += await report_noted(holo_home())

@@ -31,7 +31,7 @@ def status_of(begun: StartedRun, home: Path) -> dict[str, Any]:
     }
     if alive:
         if told["state"] == "waiting":
-            told["handoff"] = asked_of(progress["handoff"])
+            told["handoff"] = handoff_fields(progress["handoff"])
         return with_data(told, doing=progress.get("doing"), question=(progress.get("handoff") or {}).get("question"))
     if not outcome:
         told["status"] = "killed" if begun.was_stopped else "interrupted"
@@ -44,7 +44,7 @@ def status_of(begun: StartedRun, home: Path) -> dict[str, Any]:
     return with_data(told, answer=outcome.get("answer"), message=message)
 
 
-def asked_of(handoff: dict[str, Any]) -> dict[str, Any]:
+def handoff_fields(handoff: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a hand-off without its question, which is foreign text."""
     choices = list(handoff.get("choices", ()))
     return {
@@ -64,7 +64,7 @@ def with_data(told: dict[str, Any], **data: object) -> dict[str, Any]:
     return {**told, "data": read, "data_note": NOTE}
 
 
-def in_words(told: dict[str, Any]) -> str:
+def data_block(told: dict[str, Any]) -> str:
     """Return the foreign texts as a data block for a model. Empty without such texts."""
     return quoted(told["data"]) if "data" in told else ""
 

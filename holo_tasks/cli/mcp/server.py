@@ -18,10 +18,10 @@ def serve(options: argparse.Namespace) -> int:
     except ImportError:
         raise InvalidUsage("The MCP server needs an extra package: pip install 'prefect-holo[mcp]'.") from None
     from holo_tasks.cli.mcp.client_permissions import granted_by
-    from holo_tasks.cli.mcp.tools import served
+    from holo_tasks.cli.mcp.tools import build_server
 
     granted = granted_by(options)
-    server = served(granted)
+    server = build_server(granted)
     if options.http is None:
         if options.token_file is not None:
             raise InvalidUsage("--token-file needs --http PORT: add that option, or leave this one out.")

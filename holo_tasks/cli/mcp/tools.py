@@ -25,7 +25,7 @@ from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.cli import handoff
 from holo_tasks.cli.mcp import processes
 from holo_tasks.cli.mcp.client_permissions import ClientPermissions
-from holo_tasks.cli.mcp.replies import asked_of, in_words, status_of, with_data
+from holo_tasks.cli.mcp.replies import data_block, handoff_fields, status_of, with_data
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.person import NO, YES
 from holo_tasks.core.texts.outside_text import defused, named
@@ -93,7 +93,7 @@ class _Server(MCPServer[Any]):
             raise ToolError("; ".join(f"`{argument}`: {why}" for argument, why in wrong.items()) + ".") from None
 
 
-def served(granted: ClientPermissions) -> MCPServer[Any]:
+def build_server(granted: ClientPermissions) -> MCPServer[Any]:
     """Return the server with its six tools."""
     server: MCPServer[Any] = _Server("holo-tasks", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
     tools = Tools(granted)
@@ -134,7 +134,7 @@ class Tools:
         """
         wish = StartArguments(goal, data or {}, token, max_steps, max_cost_usd, timeout, allow, app)
         async with self._starting:  # keeps concurrent calls within the limit on runs at work
-            return _reply(await _in_thread(lambda: self._started(wish)))
+            return _reply(await _in_thread(lambda: self._start_run(wish)))
 
     async def status(
         self,
@@ -187,7 +187,7 @@ class Tools:
         current, pictures = await _in_thread(lambda: self._look(run_id))
         return _reply(current, pictures)
 
-    def _started(self, wish: StartArguments) -> dict[str, Any]:
+    def _start_run(self, wish: StartArguments) -> dict[str, Any]:
         working = processes.running(self._home)
         if len(working) >= self._granted.at_once:
             ids = ", ".join(begun.run_id for begun in working)
@@ -212,7 +212,7 @@ class Tools:
         asked = begun.progress.get("handoff") if begun.alive else None
         if not asked:
             raise InvalidUsage("This run does not wait for an answer.")
-        current = asked_of(asked)
+        current = handoff_fields(asked)
         if current["asks_for_a_yes_to_an_action"] and choice != NO and not self._granted.options.may_approve:
             raise InvalidUsage(
                 f"It asks for a person's yes to an action, and a client may only say {NO!r}. A person answers with: "
@@ -236,7 +236,7 @@ class Tools:
             if not (asked := progress.get("handoff")):
                 continue
             live = {"live": asked.get("live") or None} if self._granted.options.live_links else {}
-            found.append({"run_id": one.run_id, **asked_of(asked), **live})
+            found.append({"run_id": one.run_id, **handoff_fields(asked), **live})
             questions[str(asked.get("id"))] = asked.get("question")
             if asked.get("picture"):
                 pictures.append(self._picture(one.run_id, progress.get("trace"), asked["picture"]))
@@ -301,7 +301,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 def _reply(told: dict[str, Any], pictures: list[bytes] | None = None) -> CallToolResult:
     """Return a reply: its fields as JSON, the foreign texts as a data block, then the pictures."""
     known = {key: value for key, value in told.items() if key != "data"}
-    texts = [json.dumps(known, ensure_ascii=False), in_words(told)]
+    texts = [json.dumps(known, ensure_ascii=False), data_block(told)]
     content: list[Any] = [TextContent(text=text) for text in texts if text]
     for picture in pictures or ():
         kind = (

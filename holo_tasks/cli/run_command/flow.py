@@ -41,7 +41,7 @@ from holo_tasks.run.items.business_item import Attempt, ItemRecords, WorkItem
 from holo_tasks.run.prefect_edge.artifacts import flush_logs
 from holo_tasks.run.prefect_edge.flow_context import attempt, flow_run_id
 from holo_tasks.run.prefect_edge.unreported_runs import note_unreported, report_noted
-from holo_tasks.run.run import Run, ending
+from holo_tasks.run.run import Run, status_and_reason
 from holo_tasks.run.subgoal_options import MODEL, PERSON, Layer, SubgoalOptions
 from holo_tasks.safety.records.budgets import item_key
 from holo_tasks.safety.records.items import Items
@@ -170,7 +170,7 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
         return cast("Outcome", await attempt.do_once(partial(_work, settings, desktop, attempt)))
     except (HoloError, asyncio.CancelledError) as error:
         run, note = (attempt.books.run, attempt.told) if attempt else (None, "")
-        status, message = ending(error, run=run)
+        status, message = status_and_reason(error, run=run)
         code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
         return _outcome_of_run(run, status, code, (run.answer or None) if run else None, message, note)
 
@@ -192,7 +192,7 @@ def _item(settings: Settings) -> WorkItem:
 
 async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outcome:
     """Open a run and pursue the goal. Raises `NeedsPerson` if an earlier attempt may have acted."""
-    await attempt.looked(None)
+    await attempt.probe_earlier(None)
     endpoint, options = ModelEndpoint(settings.base_url, settings.api_key), settings.options
     followed = settings.followed
     progress_file = Progress(followed.file, options.max_steps) if followed else None

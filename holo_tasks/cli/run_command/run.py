@@ -18,7 +18,7 @@ from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.machine.network_variables import check_network_variables
-from holo_tasks.machine.output import hushed, put, say
+from holo_tasks.machine.output import put, say, without_secrets
 
 if TYPE_CHECKING:
     import asyncio
@@ -53,7 +53,7 @@ def run_command(options: argparse.Namespace) -> int:
     from holo_tasks.cli.exit import run
     from holo_tasks.cli.run_command.settings import already_done
     from holo_tasks.cli.verify import ready
-    from holo_tasks.machine.patience import tells, waited
+    from holo_tasks.machine.patience import retry_while_unavailable, tells
     from holo_tasks.prefect_server import local_only
     from holo_tasks.prefect_server.temporary import TemporaryServer, configured_api_url, require_server
 
@@ -69,8 +69,8 @@ def run_command(options: argparse.Namespace) -> int:
     settings = _settings(options)
     if stays:
         local_only.check_run(settings.base_url, settings.audit, url)
-    waited(settings.audit.check)
-    if done := waited(lambda: already_done(settings)):
+    retry_while_unavailable(settings.audit.check)
+    if done := retry_while_unavailable(lambda: already_done(settings)):
         return _print_outcome(done, as_json=options.json, replayed=options.playbook is not None)
     ready(settings.home)
     if not options.json:
@@ -85,7 +85,7 @@ def run_command(options: argparse.Namespace) -> int:
         server.enter(os.environ)
         settings = replace(settings, temporary=True)
     else:
-        waited(lambda: require_server(url))
+        retry_while_unavailable(lambda: require_server(url))
     try:
         outcome = run(_run_async(settings, server))
     finally:
@@ -391,7 +391,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     import asyncio
 
     from holo_tasks.core.secrets.secret import check_bound
-    from holo_tasks.machine.patience import waited
+    from holo_tasks.machine.patience import retry_while_unavailable
     from holo_tasks.prefect_server.temporary import configured_api_url, require_server
     from holo_tasks.run.rules.secret_sources import resolved
 
@@ -400,7 +400,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
         specs = _with_field(specs, text)
     url = configured_api_url(os.environ)
     if url is not None and not all(os.environ.get(spec.variable) for spec in specs):
-        waited(lambda: require_server(url))
+        retry_while_unavailable(lambda: require_server(url))
         _quiet_prefect()
     found = asyncio.run(resolved(specs, blocks=url is not None))
     register_values(found.values())
@@ -494,7 +494,7 @@ def _print_outcome(outcome: Outcome, *, as_json: bool, replayed: bool = False) -
 
     if outcome.message:
         say(f"{outcome.status}: {outcome.message}")
-    answer = None if outcome.answer is None else hushed(outcome.answer)
+    answer = None if outcome.answer is None else without_secrets(outcome.answer)
     cost = "cost unknown" if outcome.cost_micro_usd is None else usd(outcome.cost_micro_usd)
     spent = f"{count(outcome.steps, 'step')}, {cost}"
     say(f"{outcome.status} after {spent}; trace:", f" {outcome.trace or 'none'}")

@@ -1,7 +1,7 @@
 """Remove private parts of accessibility trees: masked texts and values of protected fields.
 
 Masks are areas of pixels, so they cover only what the screen shows. Text off the screen, such as a hidden page or a
-scrolled-off row, cannot be masked. `known` drops such text if masks would have been looked for.
+scrolled-off row, cannot be masked. `redacted_tree` drops such text if masks would have been looked for.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def as_it_is(text: str) -> str:
 class _Cover:
     """The effect of masks on an element and on the elements in it.
 
-    ``lost`` says that the element loses its texts. ``all_in_it`` says that all elements in it do, and ``unseen_in_it``
-    that those without pixels do.
+    ``loses_texts`` says that the element loses its texts. ``hides_all_inside`` says that all elements in it do, and
+    ``hides_unseen_inside`` that those without pixels do.
     """
 
-    lost: bool
-    all_in_it: bool
-    unseen_in_it: bool
+    loses_texts: bool
+    hides_all_inside: bool
+    hides_unseen_inside: bool
 
 
-def known(
+def redacted_tree(
     tree: ElementTree, masks: Sequence[Mask], text_filter: TextFilter = as_it_is, *, unseen: bool = True
 ) -> ElementTree:
     """Return a tree without the texts that the masks hide.
@@ -69,7 +69,7 @@ def known(
     return replace(tree, elements=tuple(found), applications=reported, why_not=why_not)
 
 
-def known_element(
+def redacted_element(
     tree: ElementTree,
     element: Element,
     masks: Sequence[Mask],
@@ -77,7 +77,7 @@ def known_element(
     *,
     unseen: bool = True,
 ) -> Element:
-    """Return one element of a tree without its hidden texts, by the rules of `known`."""
+    """Return one element of a tree without its hidden texts, by the rules of `redacted_tree`."""
     boxes = [mask.box for mask in masks]
     cover = _window_cover(boxes, unseen=unseen)
     for each in (*reversed(tree.ancestors(element)), element):
@@ -87,15 +87,15 @@ def known_element(
 
 def _window_cover(boxes: Sequence[Box], *, unseen: bool) -> _Cover:
     """Return the cover for a window. A window off the screen may be one of the masked windows."""
-    return _Cover(lost=False, all_in_it=False, unseen_in_it=bool(boxes) or not unseen)
+    return _Cover(loses_texts=False, hides_all_inside=False, hides_unseen_inside=bool(boxes) or not unseen)
 
 
 def _element_cover(element: Element, above: _Cover, boxes: Sequence[Box], *, unseen: bool) -> _Cover:
-    if above.all_in_it:
-        return _Cover(lost=True, all_in_it=True, unseen_in_it=True)
+    if above.hides_all_inside:
+        return _Cover(loses_texts=True, hides_all_inside=True, hides_unseen_inside=True)
     if not element.box.area:
-        hidden = above.unseen_in_it
-        return _Cover(hidden, all_in_it=hidden or element.protected, unseen_in_it=hidden)
+        hidden = above.hides_unseen_inside
+        return _Cover(hidden, hides_all_inside=hidden or element.protected, hides_unseen_inside=hidden)
     touched = any(element.box.intersects(box) for box in boxes)
     alone = element.role not in HOLDERS or any(box.encloses(element.box) for box in boxes)
     return _Cover(touched, (touched and alone) or element.protected, touched or not unseen)
@@ -103,7 +103,7 @@ def _element_cover(element: Element, above: _Cover, boxes: Sequence[Box], *, uns
 
 def _redacted_element(element: Element, cover: _Cover, text_filter: TextFilter) -> Element:
     application = text_filter(element.application)
-    if cover.lost:
+    if cover.loses_texts:
         return replace(element, name="", value="", shortcut="", application=application)
     value = "" if element.protected else text_filter(element.value)
     return replace(element, name=text_filter(element.name), value=value, application=application)

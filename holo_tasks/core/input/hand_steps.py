@@ -83,7 +83,7 @@ class HandSteps:
 
     def ended(self) -> list[MadeGesture]:
         """Complete the unfinished gestures and return them."""
-        over = self._alone()
+        over = self._lone_dead_key()
         pending, self._pending = self._pending, None
         return over if pending is None else [*over, pending]
 
@@ -131,7 +131,7 @@ class HandSteps:
         """The held modifiers that turn a typed character into a command."""
         return [name for name in dict.fromkeys(self._held.values()) if name not in ("shift", "altgr")]
 
-    def _alone(self) -> list[MadeGesture]:
+    def _lone_dead_key(self) -> list[MadeGesture]:
         """Return the gesture of a dead key that no letter followed."""
         if self._accent is None:
             return []
@@ -157,7 +157,7 @@ class HandSteps:
             if bit in WHEEL:
                 over += self._turn_wheel(WHEEL[bit], at, at_s) if down else []
             elif down:
-                over += self._alone()
+                over += self._lone_dead_key()
                 over += self._end_press(self._at) if self._pressed is not None else []
                 self._pressed = BUTTONS[bit], at, at_s
             elif self._pressed is not None and self._pressed[0] == BUTTONS[bit]:
@@ -208,7 +208,7 @@ class HandSteps:
         typed = "" if self._command_modifiers else _character(keysym)
         letter = _ALONE.get(accent, "") if typed == " " else normalize("NFC", typed + chr(_ACCENTS[accent]))
         if len(letter) != 1 or not typed:  # programs differ in what this comes to
-            return [*self._alone(), *self._plain(keysym, at_s, at_s)]
+            return [*self._lone_dead_key(), *self._plain(keysym, at_s, at_s)]
         self._accent = None
         return self._plain(ord(letter) if ord(letter) <= 0xFF else ord(letter) + 0x1000000, began_s, at_s)
 

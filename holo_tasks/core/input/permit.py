@@ -16,7 +16,14 @@ from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.input.gestures import Gesture, Write
 from holo_tasks.core.input.input_permit import InputPermit as InputPermit
 from holo_tasks.core.input.input_permit import gesture_digest as gesture_digest
-from holo_tasks.core.input.pressed_elements import alone, is_button, is_single_key, names_at, names_in, with_keys
+from holo_tasks.core.input.pressed_elements import (
+    is_button,
+    is_only_focus,
+    is_single_key,
+    names_at,
+    names_in,
+    with_keys,
+)
 from holo_tasks.core.input.pressing import is_word, is_wordy, presses
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.prompts.tool_calls import AnyCall
@@ -147,7 +154,7 @@ class Scene:
         found = with_keys(tree, gesture)
         if found is None:
             return FocusedButton()
-        sure = not found.others and alone(tree, found.button) and await self._is_certainly_focused(found.button)
+        sure = not found.others and is_only_focus(tree, found.button) and await self._is_certainly_focused(found.button)
         return FocusedButton(found.names, found.button if sure else None)
 
     async def _is_certainly_focused(self, button: Element) -> bool:

@@ -105,7 +105,7 @@ def with_keys(tree: ElementTree, gesture: Gesture) -> WithKeys | None:
     return WithKeys(button, tuple(others))
 
 
-def alone(tree: ElementTree, button: Element) -> bool:
+def is_only_focus(tree: ElementTree, button: Element) -> bool:
     """Return whether no other element of the button's window claims the focus, apart from the button's ancestors."""
     above = {each.id for each in tree.ancestors(button)}
     window = tree.window_of(button)

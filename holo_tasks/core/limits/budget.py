@@ -203,7 +203,7 @@ class Guard:
     def learn(self, meter: str, seen: Overbilling) -> None:
         """Remember by how much a server bills more than requested, so that the next worst case holds."""
         bills = self.lineage()[0].overbilling
-        bills[meter] = bills.get(meter, Overbilling()).after(seen)
+        bills[meter] = bills.get(meter, Overbilling()).after_bill(seen)
 
     def doubt(self) -> None:
         """Count a call whose billing is unknown."""

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-EASES = 0.98
+KEPT_SHARE = 0.98
 """Share of an excess that is still expected after a bill without one, so that a repaired server regains trust."""
-LITTLE = 0.01
-ALONE_S = 300.0
+NEGLIGIBLE = 0.01
+RETEST_S = 300.0
 """Seconds after a bill that was too high until a call beyond the budget may probe the server's billing again.
 
 A server that stays wrong gets at most one such call in that time.
@@ -29,7 +29,7 @@ class Overbilling:
     longest: int = 0
 
     @classmethod
-    def of(cls, most_prompt: int, prompt: int, max_tokens: int, completion: int) -> Overbilling:
+    def of_bill(cls, most_prompt: int, prompt: int, max_tokens: int, completion: int) -> Overbilling:
         """Return the excess that one bill shows."""
         return cls(
             max(1.0, prompt / max(1, most_prompt)),
@@ -37,19 +37,19 @@ class Overbilling:
             completion if completion > max_tokens else 0,
         )
 
-    def after(self, seen: Overbilling) -> Overbilling:
+    def after_bill(self, seen: Overbilling) -> Overbilling:
         """Return the expectation after one more bill."""
         completion = max(seen.completion, _reduced(self.completion))
         longest = max(seen.longest, self.longest) if completion > 1 else 0
         return Overbilling(max(seen.prompt, _reduced(self.prompt)), completion, longest)
 
-    def halved(self) -> Overbilling:
+    def after_clean_probe(self) -> Overbilling:
         """Return the expectation after a probe call that was billed without an excess."""
         completion = _reduced(self.completion, 0.5)
         return Overbilling(_reduced(self.prompt, 0.5), completion, self.longest // 2 if completion > 1 else 0)
 
     @property
-    def any(self) -> bool:
+    def is_expected(self) -> bool:
         """Whether bills are expected to exceed their bounds."""
         return self != Overbilling()
 
@@ -59,7 +59,7 @@ class Overbilling:
             return f"has written more tokens than it was allowed, and may write {self.longest}"
         return f"has billed more tokens than a prompt can have, and may bill {self.prompt:.2f} times as many"
 
-    def or_more(self, other: Overbilling) -> Overbilling:
+    def maximum_with(self, other: Overbilling) -> Overbilling:
         """Return the maximum of each factor."""
         return Overbilling(
             max(self.prompt, other.prompt), max(self.completion, other.completion), max(self.longest, other.longest)
@@ -73,31 +73,31 @@ class Overbilling:
         """Return the most completion tokens that may be billed with this ``max_tokens``."""
         return max(math.ceil(max_tokens * self.completion), self.longest)
 
-    def allowed(self, affordable: int) -> int:
+    def affordable_max_tokens(self, affordable: int) -> int:
         """Return the ``max_tokens`` with which at most ``affordable`` completion tokens are expected."""
         return int(affordable / self.completion) if affordable >= self.longest else 0
 
 
-def _reduced(factor: float, share: float = EASES) -> float:
+def _reduced(factor: float, share: float = KEPT_SHARE) -> float:
     excess = (factor - 1) * share
-    return 1 + excess if excess > LITTLE else 1.0
+    return 1 + excess if excess > NEGLIGIBLE else 1.0
 
 
 @dataclass(frozen=True)
 class Quote:
     """The money and the known excess for the next call.
 
-    ``headroom_micro`` is the money in micro-USD that shared budgets leave, or ``None`` without a limit. ``first`` names
+    ``headroom_micro`` is the money in micro-USD that shared budgets leave, or ``None`` without a limit. ``probe`` names
     the probe call that measures how the server bills. Until it has a bill, callers that do not know the excess or
     cannot afford it wait.
     """
 
     headroom_micro: int | None = None
     known: Overbilling = Overbilling()
-    first: str = ""
+    probe: str = ""
 
 
-def meter(endpoint: str, model: str) -> str:
+def meter_id(endpoint: str, model: str) -> str:
     """Return the identity of a billing meter: the model and its host, without private parts of the URL."""
     parts = urlsplit(endpoint)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]} {model}"

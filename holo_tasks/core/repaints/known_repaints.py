@@ -34,7 +34,7 @@ class KnownPlace(NamedTuple):
 NO_WINDOW = StackedWindow(0, Box(0, 0, 0, 0))
 
 
-def placed(learned: Iterable[tuple[Box, float]], windows: WindowStack) -> list[KnownPlace]:
+def with_windows(learned: Iterable[tuple[Box, float]], windows: WindowStack) -> list[KnownPlace]:
     """Return the learned places, each with the window over it, up to `MOST_PLACES`."""
     found = [KnownPlace(_topmost(windows, box), box, pace_s) for box, pace_s in learned]
     return found[:MOST_PLACES]

@@ -13,7 +13,7 @@ from PIL import Image
 
 from holo_tasks.core.repaints.repaint_rhythm import TILE, RepaintingArea
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.likeness import WEAK, edges, over
+from holo_tasks.core.screen.likeness import WEAK, edges, mask_at_least
 from holo_tasks.core.screen.recheck import (
     NEAR,
     ROW,
@@ -25,7 +25,7 @@ from holo_tasks.core.screen.recheck import (
     focused_box,
     part,
 )
-from holo_tasks.core.screen.row_alignment import aligned, blank, content_mask, film
+from holo_tasks.core.screen.row_alignment import blank, content_mask, film, may_be_in_rows
 from holo_tasks.core.screen.separate_panels import blank_gap
 
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
@@ -119,14 +119,14 @@ class RepaintExemptions:
         clear = max(box.left, left + found.right)
         beside = Box(clear - left, box.top - top, box.right - clear, box.height)
         one = swift and beside.width > 0 and film(picture, beside)
-        if beside.width <= 0 or aligned(ink, inside, found, beside, one=one):
+        if beside.width <= 0 or may_be_in_rows(ink, inside, found, beside, one=one):
             return None
         between = found.moved(left, top)
         return _Beyond(between, Box(clear, box.top, beside.width, box.height), not one and blank(ink, inside, beside))
 
 
 def _edge_mask(pixels: Pixels, area: Box) -> bytes:
-    return over(edges(part(pixels, area)), WEAK).tobytes()
+    return mask_at_least(edges(part(pixels, area)), WEAK).tobytes()
 
 
 def _shares_rows(at: Point, box: Box) -> bool:

@@ -32,12 +32,12 @@ Ten names shown for a second each are slower than that, and can be read.
 """
 
 
-def shown(look: Sighting, area: Box) -> Image.Image:
-    """Return an area of the screen in grayscale, as `unread` compares it."""
+def grayscale_area(look: Sighting, area: Box) -> Image.Image:
+    """Return an area of the screen in grayscale, as `unreadable_columns` compares it."""
     return part(look.pixels, area).convert("L")
 
 
-def unread(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[int]:
+def unreadable_columns(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[int]:
     """Return the columns of an area that nobody can have read, from its pictures in the order of time.
 
     Text that stands still on a moving background can be read. So columns with still pixels that were different

@@ -42,7 +42,7 @@ def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bo
         places += [(left, row[0], right, row[1]), (left, top, right, bottom)]
     for place in places:
         one, other = edges(old.crop(place)), edges(new.crop(place))
-        if has_letter_sized_shape(over(one, STRONG)) or has_letter_sized_shape(over(other, STRONG)):
+        if has_letter_sized_shape(mask_at_least(one, STRONG)) or has_letter_sized_shape(mask_at_least(other, STRONG)):
             return show_different_letters(one, other)
     return False
 
@@ -59,9 +59,9 @@ def close(one: Point, other: Point) -> bool:
 
 def _control_corners(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
     """Return the left, top, right and bottom of the control around a point, bounded by the next line on each side."""
-    across = over(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
+    across = mask_at_least(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
     turned = picture.crop((max(0, x - LINE), 0, x + LINE + 1, picture.height)).transpose(Image.Transpose.TRANSPOSE)
-    down = over(edges(turned), WEAK)
+    down = mask_at_least(edges(turned), WEAK)
     left, right = _between_lines(across, x)
     top, bottom = _between_lines(down, y)
     return left, top, right, bottom
@@ -77,11 +77,11 @@ def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
 
 def show_different_letters(one: Image.Image, other: Image.Image) -> bool:
     """Return whether two edge pictures (see `edges`) show different letters, for every shift in `SHIFTS`."""
-    strong, weak = over(one, STRONG), over(one, WEAK)
+    strong, weak = mask_at_least(one, STRONG), mask_at_least(one, WEAK)
     for across, down in SHIFTS:
         moved = ImageChops.offset(other, across, down)
-        gone = ImageChops.subtract(strong, over(moved, WEAK))
-        come = ImageChops.subtract(over(moved, STRONG), weak)
+        gone = ImageChops.subtract(strong, mask_at_least(moved, WEAK))
+        come = ImageChops.subtract(mask_at_least(moved, STRONG), weak)
         if not has_letter_sized_shape(ImageChops.lighter(gone, come)):
             return False
     return True
@@ -89,8 +89,8 @@ def show_different_letters(one: Image.Image, other: Image.Image) -> bool:
 
 def has_letter_sized_shape(mask: Image.Image) -> bool:
     """Return whether a mask has something that is as large as a letter in both directions."""
-    joined = over(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
-    return over(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None
+    joined = mask_at_least(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
+    return mask_at_least(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None
 
 
 def edges(picture: Image.Image) -> Image.Image:
@@ -101,7 +101,7 @@ def edges(picture: Image.Image) -> Image.Image:
     return found
 
 
-def over(found: Image.Image, least: int) -> Image.Image:
+def mask_at_least(found: Image.Image, least: int) -> Image.Image:
     """Return a mask of the pixels with at least the value ``least``."""
     return found.point(lambda value: 255 if value >= least else 0)
 

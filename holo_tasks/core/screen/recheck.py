@@ -1,6 +1,6 @@
 """Check right before input that its target still looks as it did when the input was decided on.
 
-`moved` does it for the process that owns the mouse and keyboard.
+`change_at_target` does it for the process that owns the mouse and keyboard.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def aim(gesture: Gesture, clicked: Point | None = None) -> InputTarget | None:
             return None
 
 
-def moved(before: Sighting, now: Sighting, where: InputTarget, restless: Restless | None = None) -> str:
+def change_at_target(before: Sighting, now: Sighting, where: InputTarget, restless: Restless | None = None) -> str:
     """Return a short description of a change at the target; empty if the input may be sent."""
     if before.pixels.size != now.pixels.size:
         return "the screen has another size"

@@ -1,6 +1,6 @@
 """Decide whether content on the far side of a gap is in the same rows as a target, like the cells of one table.
 
-`aligned` does it, for `repaint_exemptions`.
+`may_be_in_rows` does it, for `repaint_exemptions`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import groupby
 from PIL import Image
 
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.screen.likeness import WEAK, edges, over
+from holo_tasks.core.screen.likeness import WEAK, edges, mask_at_least
 
 ACROSS = 24
 """Pixels left and right of a point that belong to its column; words at most this far apart belong together."""
@@ -32,17 +32,17 @@ Span = tuple[int, int]
 
 def content_mask(picture: Image.Image) -> Image.Image:
     """Return a mask of the text and icons in a picture, without vertical lines taller than a row."""
-    return _without_tall_lines(over(edges(picture), WEAK))
+    return _without_tall_lines(mask_at_least(edges(picture), WEAK))
 
 
 def film(picture: Image.Image, beside: Box) -> bool:
     """Return whether the content of a box fills it from top to bottom, as rows of text do not."""
     inside = (beside.left, beside.top + RIM, beside.right, beside.bottom - RIM)
-    down = over(edges(picture.crop(inside)), WEAK).getprojection()[1]
+    down = mask_at_least(edges(picture.crop(inside)), WEAK).getprojection()[1]
     return len(down) > LETTERS and sum(map(bool, down)) >= FULL * len(down)
 
 
-def aligned(ink: Image.Image, at: Point, gap: Box, beside: Box, *, one: bool = False) -> bool:
+def may_be_in_rows(ink: Image.Image, at: Point, gap: Box, beside: Box, *, one: bool = False) -> bool:
     """Return whether a box beyond the gap right of a target may be in the rows of a table with it.
 
     The target's side is searched in its own column and in full. The other side is searched in the box, in the text that

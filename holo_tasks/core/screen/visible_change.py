@@ -14,7 +14,7 @@ from PIL import Image, ImageChops, ImageDraw
 
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.screen.likeness import edges, has_letter_sized_shape, over, show_different_letters
+from holo_tasks.core.screen.likeness import edges, has_letter_sized_shape, mask_at_least, show_different_letters
 from holo_tasks.core.screen.recheck import CARET_SHORT, CARET_TALL, CARET_WIDE
 from holo_tasks.core.screen.verdicts import changed_box
 
@@ -110,7 +110,7 @@ def _part(frame: Frame, box: Box) -> Image.Image:
 def _difference(old: Image.Image, new: Image.Image) -> Image.Image:
     """Return a mask of the pixels that differ."""
     red, green, blue = ImageChops.difference(old, new).split()
-    return over(ImageChops.lighter(ImageChops.lighter(red, green), blue), FAINT)
+    return mask_at_least(ImageChops.lighter(ImageChops.lighter(red, green), blue), FAINT)
 
 
 def _erase(mask: Image.Image, box: Box) -> None:

@@ -190,7 +190,7 @@ def _kind(typed: str, before: str, held: str, in_cell: bool) -> Kind:
         return "empty"
     if held == before:
         return "lost"
-    texts = [held, *([_arrived(before, held)] if before else [])]
+    texts = [held, *([_added_text(before, held)] if before else [])]
     return min((_relation(typed, text, in_cell) for text in texts), key=RANK.index)
 
 
@@ -226,7 +226,7 @@ def _is_inserted(typed: str, before: str, held: str) -> bool:
     return False
 
 
-def _arrived(before: str, held: str) -> str:
+def _added_text(before: str, held: str) -> str:
     """Return the part of a field's text that was not in it before."""
     start = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, held, strict=False)))
     ends = zip(reversed(before[start:]), reversed(held[start:]), strict=False)

@@ -112,7 +112,7 @@ def _cross(point: Point, area: Box) -> list[Any]:
     return [xcffib.xproto.RECTANGLE.synthetic(*arm) for arm in (across, down)]
 
 
-def setting(link: XConnection, environment: Mapping[str, str]) -> dict[str, Any]:
+def calibration_setting(link: XConnection, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the conditions under which a calibration is valid: the scaling settings and the window manager."""
     dpi = dpi_of(link.text(link.root, "RESOURCE_MANAGER"))
     scalings = {"Xft.dpi": f"{dpi:g}"} if dpi is not None else {}

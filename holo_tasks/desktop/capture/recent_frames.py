@@ -20,7 +20,7 @@ from holo_tasks.core.input.gestures import Click, Gesture, Write
 from holo_tasks.core.repaints.repaint_exemptions import RepaintExemptions
 from holo_tasks.core.repaints.repaint_rhythm import RepaintingArea
 from holo_tasks.core.repaints.repaint_shapes import ShapeChanges
-from holo_tasks.core.screen.flicker import shown, unread
+from holo_tasks.core.screen.flicker import grayscale_area, unreadable_columns
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.recheck import (
     CARET_TALL,
@@ -31,8 +31,8 @@ from holo_tasks.core.screen.recheck import (
     WindowStack,
     aim,
     areas,
+    change_at_target,
     has_changed,
-    moved,
     rows,
 )
 from holo_tasks.desktop.capture.screen import Picture, Screen
@@ -123,18 +123,18 @@ class RecentFrames:
         self._watch.acts()
 
     def _compare(self, number: int, where: InputTarget, held: Sequence[Box]) -> None:
-        windows = self._arranged(where)
+        windows = self._read_windows(where)
         if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
             where = InputTarget(clicked=self._clicked[0])
         about = "click" if where.points else "type"
         if (kept := self._kept.get(number)) is None:
             raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
         before = kept.sighting()
-        now = self._sighting(where, windows)
-        if why := self._await(before, kept.seen_s, now, where, held):
+        now = self._capture_rows(where, windows)
+        if why := self._wait_until_same(before, kept.seen_s, now, where, held):
             raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
 
-    def _await(
+    def _wait_until_same(
         self, before: Sighting, seen_s: float, now: Sighting, where: InputTarget, held: Sequence[Box] = ()
     ) -> str:
         """Wait until a screen is as before, apart from self-repainting areas; return the difference that stays."""
@@ -148,10 +148,10 @@ class RecentFrames:
                 why = why or self._difference_in_held(before, seen_s, held)
                 return self._await_rhythm(before, seen_s, where, held, doubts) if why else ""
             self._gate.sleep(NAP_S)
-            last, now = now, self._sighting(where, self._arranged(where))
+            last, now = now, self._capture_rows(where, self._read_windows(where))
             if last.windows != now.windows or last.pixels.size != now.pixels.size:
                 looks.clear()
-            looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
+            looks.append({area: grayscale_area(now, area) for area in areas(now, where)} if where.points else {})
         return why
 
     def _await_rhythm(
@@ -160,14 +160,14 @@ class RecentFrames:
         """Go on waiting while every difference may soon count as self-repainting; return the difference that stays."""
         until = time.monotonic() + HOLD_S - PATIENCE_S
         while True:
-            now = self._sighting(where, self._arranged(where))
+            now = self._capture_rows(where, self._read_windows(where))
             why = self._difference_at_aim(before, seen_s, now, where, doubts) or self._difference_in_held(
                 before, seen_s, held
             )
             if not why or time.monotonic() >= until:
                 return why
             exemptions, areas = RepaintExemptions(before, where), self._watch.likely_steady(seen_s)
-            hopeful = not moved(before, exemptions.without_repaints(now, areas), where)
+            hopeful = not change_at_target(before, exemptions.without_repaints(now, areas), where)
             if not hopeful or self._difference_in_held(before, seen_s, held, areas):
                 return why
             self._gate.sleep(NAP_S)
@@ -202,14 +202,14 @@ class RecentFrames:
 
         Self-repainting areas do not count, and neither do unreadable parts in ``restless`` columns.
         """
-        if not moved(before, now, where):
+        if not change_at_target(before, now, where):
             return ""
         areas, exemptions = doubts.with_same_shape(now, self._watch.steady(seen_s)), RepaintExemptions(before, where)
-        if why := moved(before, exemptions.without_repaints(now, areas), where, restless):
+        if why := change_at_target(before, exemptions.without_repaints(now, areas), where, restless):
             return why
         # Finding the self-repainting areas took a moment, so the screen is captured once more.
-        now = self._sighting(where, self._arranged(where))
-        return moved(before, exemptions.without_repaints(now, areas), where, restless)
+        now = self._capture_rows(where, self._read_windows(where))
+        return change_at_target(before, exemptions.without_repaints(now, areas), where, restless)
 
     def same_window(self, at: Point | None) -> None:
         """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
@@ -217,7 +217,7 @@ class RecentFrames:
             where = "has the keyboard" if at is None else "is there"
             raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
 
-    def _arranged(self, where: InputTarget) -> WindowStack:
+    def _read_windows(self, where: InputTarget) -> WindowStack:
         """Return the windows, and record first those that the input would reach.
 
         `same_window` compares with these, so it notices a window that appears in between.
@@ -227,7 +227,7 @@ class RecentFrames:
         self._under = under or {None: windows.focus}
         return windows
 
-    def _sighting(self, where: InputTarget, windows: WindowStack) -> Sighting:
+    def _capture_rows(self, where: InputTarget, windows: WindowStack) -> Sighting:
         """Capture the rows that matter, after the windows were read: a window that appears is then in the picture."""
         return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
 
@@ -275,7 +275,9 @@ def _pack(pictures: list[_StoredPicture]) -> None:
 
 def _unreadable_columns(before: Sighting, looks: Sequence[Mapping[Box, Image.Image]]) -> Restless:
     return {
-        area: frozenset(area.left + x for x in unread(shown(before, area), [look[area] for look in looks]))
+        area: frozenset(
+            area.left + x for x in unreadable_columns(grayscale_area(before, area), [look[area] for look in looks])
+        )
         for area in (looks[-1] if looks else ())
     }
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from xcffib.xproto import Atom, PropMode
 
 from holo_tasks.core.errors import HoloError
-from holo_tasks.core.repaints.known_repaints import MOST_BYTES, KnownPlace, placed, read, still_there, to_text
+from holo_tasks.core.repaints.known_repaints import MOST_BYTES, KnownPlace, read, still_there, to_text, with_windows
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop.capture.recent_frames import arrangement
 from holo_tasks.desktop.capture.repaint_watch import RepaintWatch
@@ -70,7 +70,7 @@ def keep(link: XConnection, watch: RepaintWatch) -> None:
         if not learned or arrangement(link) != before:
             return
         screen = _token(link) or _name(link)
-        text = to_text(placed(learned, before), screen, link.size(), boot_s())
+        text = to_text(with_windows(learned, before), screen, link.size(), boot_s())
         save(_path(private_folder(holo_home()), link.display), text)
 
 

@@ -184,8 +184,8 @@ class RepaintWatch:
             self._forget_picture()
             self._known = Image.new("L", (size.width, size.height))  # so all counts as changed once
         screen = Box.whole(size)
-        for place in _places([_aligned(one.box, screen) for one in drawn]):
-            tiles = self._changed(place, self._known)
+        for place in _places([_to_whole_tiles(one.box, screen) for one in drawn]):
+            tiles = self._changed_tiles(place, self._known)
             if len(tiles) * TILE * TILE > LARGEST * screen.area:
                 self._rhythms.forget()
             elif tiles:
@@ -197,7 +197,7 @@ class RepaintWatch:
         self._known = None
         self._rhythms.forget()
 
-    def _changed(self, box: Box, known: Image.Image) -> set[Tile]:
+    def _changed_tiles(self, box: Box, known: Image.Image) -> set[Tile]:
         """Capture a place; return its tiles whose brightness changed."""
         if box.width <= 0 or box.height <= 0:
             return set()
@@ -232,7 +232,7 @@ class RepaintWatch:
         return Image.frombuffer("RGBX", size, self._link.pixels(box), "raw", "RGBX", 0, 1).convert("L")
 
 
-def _aligned(box: Box, screen: Box) -> Box:
+def _to_whole_tiles(box: Box, screen: Box) -> Box:
     """Return a box grown to whole tiles, as far as it is on the screen."""
     left, top = max(0, box.left // TILE * TILE), max(0, box.top // TILE * TILE)
     right, bottom = min(screen.right, -(-box.right // TILE) * TILE), min(screen.bottom, -(-box.bottom // TILE) * TILE)
@@ -261,7 +261,7 @@ def _grouped_by_repaint(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tupl
     """
     left, found = set(tiles), []
     for one in sorted(drawn, key=lambda one: one.box.area):
-        if left and (own := _inside(left, one.box)):
+        if left and (own := _tiles_of(left, one.box)):
             left -= own
             most = MOST_SIZE_RATIO * one.box.area
             alike = [other.at_ns for other in drawn if other.box.area <= most and one.box.intersects(other.box)]
@@ -269,7 +269,7 @@ def _grouped_by_repaint(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tupl
     return sorted(found, key=lambda part: part[1][-1])
 
 
-def _inside(tiles: set[Tile], box: Box) -> set[Tile]:
+def _tiles_of(tiles: set[Tile], box: Box) -> set[Tile]:
     """Return the tiles that a box touches."""
     left, top = box.left // TILE, box.top // TILE
     right, bottom = -(-box.right // TILE), -(-box.bottom // TILE)

@@ -60,16 +60,16 @@ class Screen:
 
     def take(self) -> Picture:
         """Capture the whole screen at its current size, without the pointer."""
-        size = self._measured()
-        return Picture(size, self._grabbed(size, 0, size.height))
+        size = self._measure()
+        return Picture(size, self._grab_rows(size, 0, size.height))
 
     def strip(self, first: int, last: int) -> Strip:
         """Capture the rows from ``first`` up to ``last`` (exclusive), as far as they are on the screen."""
-        size = self._measured()
+        size = self._measure()
         first, last = max(0, min(first, size.height - 1)), min(last, size.height)
-        return Strip(size, self._grabbed(size, first, last), first)
+        return Strip(size, self._grab_rows(size, first, last), first)
 
-    def _measured(self) -> Size:
+    def _measure(self) -> Size:
         size = self._link.size()
         if size != self.size:
             # mss measures its buffer once.
@@ -78,7 +78,7 @@ class Screen:
             self.size = size
         return size
 
-    def _grabbed(self, size: Size, first: int, last: int) -> bytes | bytearray:
+    def _grab_rows(self, size: Size, first: int, last: int) -> bytes | bytearray:
         rows = Box.of_corners(0, first, size.width, last)
         if self.within is None or self.within.encloses(rows):
             return self._grab(rows)

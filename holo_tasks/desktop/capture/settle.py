@@ -112,7 +112,7 @@ def judge(settle: Settle, seen: ScreenTimes) -> Verdict:
         quiet = max(quiet, round(settle.unasked_quiet_s * 1e9))
     now = seen.now_ns
     since = max(seen.acted_ns or 0, seen.busy_until_ns)
-    restless = blinking(seen.repaints, since_ns=since, size=seen.size)
+    restless = blinking_area(seen.repaints, since_ns=since, size=seen.size)
     counted = [
         repaint.at_ns
         for repaint in seen.repaints
@@ -146,7 +146,7 @@ def judge(settle: Settle, seen: ScreenTimes) -> Verdict:
     return Verdict(False, wait_ns=min(left, cap_left), last_repaint_ns=last)
 
 
-def blinking(repaints: Sequence[Repaint], *, since_ns: int, size: Size) -> Box | None:
+def blinking_area(repaints: Sequence[Repaint], *, since_ns: int, size: Size) -> Box | None:
     """Return the small area that keeps repainting itself, or ``None``.
 
     Only repaints from ``since_ns`` on count, because earlier ones may be effects of the last gesture. The latest ones

@@ -18,7 +18,7 @@ from holo_tasks.desktop.capture.settle import ScreenTimes, Settle, Verdict, judg
 from holo_tasks.desktop.programs.sleeping_clients import SleepInterval
 from holo_tasks.desktop.readiness.work_in_flight import PendingWork, WorkInFlight
 from holo_tasks.desktop.stop.interrupt import Interrupt
-from holo_tasks.desktop.x11.stacking import Stacked, between
+from holo_tasks.desktop.x11.stacking import Stacked, windows_between
 
 LONGEST_NAP_NS = 50_000_000
 WORK_NAP_NS = 25_000_000
@@ -155,7 +155,7 @@ class SettledScreen:
             picture = self._screen.take()
             took = time.monotonic_ns() - at
             # The windows are read before and after the picture, so that a window that moves meanwhile is in the list.
-            shown = between(before, self._windows()) if windows else None
+            shown = windows_between(before, self._windows()) if windows else None
             self._repaints.compare()
             after = self._judge(began, acted)
             # Repeated if the screen was drawn on meanwhile: then the picture does not show a settled screen.

@@ -24,7 +24,7 @@ from holo_tasks.desktop.programs.window_owners import processes_of
 from holo_tasks.desktop.secrets.secret_store import SecretStore
 from holo_tasks.desktop.session.ipc_messages import Message
 from holo_tasks.desktop.stop.interrupt import Interrupt
-from holo_tasks.desktop.x11.stacking import placed
+from holo_tasks.desktop.x11.stacking import child_boxes
 from holo_tasks.desktop.x11.windows import LEAST, active_window, client_of, where_of
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
@@ -106,7 +106,7 @@ class Elements:
         """Return the current tree. Returns ``None`` without a bus, or if reading takes longer than ``seconds``."""
         if self._bus.unavailable_reason:
             return None
-        reading, until = self._opened().read(self._view()), time.monotonic() + seconds
+        reading, until = self._open_reader().read(self._view()), time.monotonic() + seconds
         try:
             while not wait([reading], NAP_S).done:
                 interrupt.check()
@@ -116,7 +116,7 @@ class Elements:
             reading.cancel()
         return reading.result()
 
-    def _opened(self) -> Reader:
+    def _open_reader(self) -> Reader:
         if self._reader is None:
             from holo_tasks.accessibility.reader import Reader
 
@@ -126,12 +126,12 @@ class Elements:
     def _read(self, interrupt: Interrupt) -> ElementTree:
         if self._bus.unavailable_reason:
             return ElementTree(complete=False, why_not=self._bus.unavailable_reason)
-        reader = self._opened()
+        reader = self._open_reader()
         if self._ahead is not None:
-            _await(self._ahead, interrupt)
+            _await_reading(self._ahead, interrupt)
         reading = reader.read(self._view())
         try:
-            _await(reading, interrupt)
+            _await_reading(reading, interrupt)
         finally:
             reading.cancel()
         return reading.result()
@@ -165,7 +165,7 @@ class Elements:
         return replace(tree, elements=tuple(hidden))
 
 
-def _await(reading: Future[ElementTree], interrupt: Interrupt) -> None:
+def _await_reading(reading: Future[ElementTree], interrupt: Interrupt) -> None:
     while not wait([reading], NAP_S).done:
         interrupt.check()
 
@@ -195,7 +195,7 @@ def top_windows(link: XConnection, size: Size, known: dict[int, int]) -> tuple[T
 
     ``known`` caches the client window of each frame, because a frame has dozens of parts and finding it asks each.
     """
-    active, found, there = active_window(link), list[TopWindow](), placed(link)
+    active, found, there = active_window(link), list[TopWindow](), child_boxes(link)
     for gone in known.keys() - there.keys():
         del known[gone]
     seen = {

@@ -14,7 +14,7 @@ from holo_tasks.core.input import keynames
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.desktop.input.keyboard import Keyboard
-from holo_tasks.desktop.programs.window_owners import passed, pressed
+from holo_tasks.desktop.programs.window_owners import innermost_window_at, windows_on_key_path
 from holo_tasks.desktop.x11.offered_text import ClipboardOffer
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
@@ -69,7 +69,7 @@ class WideCharacters:
         """Return whether the window at a point or, without one, the window with the keyboard belongs to AWT."""
         link, found = self._link, list[str]()
         try:
-            window = pressed(link, at) if at is not None else passed(link)[0]
+            window = innermost_window_at(link, at) if at is not None else windows_on_key_path(link)[0]
             while window and window != link.root:
                 found += [link.text(window, name) for name in ("_NET_WM_NAME", "WM_NAME")]
                 window = int(link.conn.core.QueryTree(window).reply().parent)

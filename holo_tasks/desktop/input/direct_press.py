@@ -17,7 +17,7 @@ import xcffib.xtest
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE, TO_MANAGER, Pinger
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.programs.window_owners import pressed
+from holo_tasks.desktop.programs.window_owners import innermost_window_at
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 CORE_KEYBOARD = 0x100
@@ -46,7 +46,7 @@ class DirectPress:
         ``synced`` returns once the pointer is there. Raises if the press is not allowed.
         """
         self._gate.belongs(at)
-        managed = self._managed(at)
+        managed = self._managed_window_at(at)
         if managed:
             self._raise(managed)
         synced()
@@ -58,12 +58,12 @@ class DirectPress:
             self._test.FakeInput(PRESS, button, 0, 0, 0, 0, 0)
             self._lock(unknown, 0)
 
-    def _managed(self, at: Point) -> int:
+    def _managed_window_at(self, at: Point) -> int:
         """Return the managed client window at a point. Returns zero for frames and all other windows."""
         link = self._link
         clients = link.numbers(link.root, "_NET_CLIENT_LIST_STACKING")
         try:
-            window = pressed(link, at)
+            window = innermost_window_at(link, at)
             while window and window not in clients:
                 window = int(link.conn.core.QueryTree(window).reply().parent)
         except Refused:
@@ -74,7 +74,7 @@ class DirectPress:
         """Have the window manager raise and focus a window, as a press in the window would."""
         link, name = self._link, "_NET_ACTIVE_WINDOW"
         top = link.numbers(link.root, "_NET_CLIENT_LIST_STACKING")[-1:] == [client]
-        if (top and link.numbers(link.root, name) == [client]) or not self._supported(name):
+        if (top and link.numbers(link.root, name) == [client]) or not self._is_supported(name):
             return
         message = CLIENT_MESSAGE.pack(CLIENT_EVENT, FORMAT, client, link.atom(name), FROM_PAGER, 0, 0, 0, 0)
         link.conn.core.SendEvent(False, link.root, TO_MANAGER, message)
@@ -83,7 +83,7 @@ class DirectPress:
         while link.numbers(link.root, name) != [client] and time.monotonic() < until:
             time.sleep(NAP_S)  # a window that takes no focus never becomes the active one
 
-    def _supported(self, name: str) -> bool:
+    def _is_supported(self, name: str) -> bool:
         return self._link.atom(name) in self._link.numbers(self._link.root, "_NET_SUPPORTED")
 
     def _is_free(self) -> bool:

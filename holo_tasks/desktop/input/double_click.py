@@ -22,7 +22,7 @@ class DoubleClick(NamedTuple):
     px: int = 10
 
 
-def asked(link: XConnection) -> DoubleClick:
+def double_click_limits(link: XConnection) -> DoubleClick:
     """Return the limits from the screen's XSETTINGS, but never less than the toolkits' defaults."""
     least = DoubleClick()
     try:

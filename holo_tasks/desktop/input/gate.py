@@ -260,7 +260,7 @@ class Gate(Interrupt):
             assert run is not None
             if not self._page.latched:
                 try:
-                    if kill_files.asked(run.folder, run.run_id, run.began_s):
+                    if kill_files.find_request(run.folder, run.run_id, run.began_s):
                         self._page.latch()
                     looked_s = time.monotonic()
                 except OSError:

@@ -307,19 +307,19 @@ class GesturePlayer:
             self._typist.make_typable(list(symbols.values()))
             strokes = {key: self._typist.stroke(symbol) for key, symbol in symbols.items()}
             for key in hold:
-                self._down(strokes[key])
+                self._press_key(strokes[key])
             for group in groups:
                 (self._gate.check if hold else self._gate.turn)()
                 self._press_together([strokes[key] for key in group])
             keyboard.release_all()
 
     def _press_together(self, strokes: list[Stroke]) -> None:
-        pressed = [code for stroke in strokes for code in self._down(stroke)]
+        pressed = [code for stroke in strokes for code in self._press_key(stroke)]
         for code in reversed(pressed):
             self._keyboard.release(code)
         self._keyboard.flush()
 
-    def _down(self, stroke: Stroke) -> list[int]:
+    def _press_key(self, stroke: Stroke) -> list[int]:
         """Press a key, after Shift if its character needs it. Return the pressed keys."""
         codes = [self._keyboard.shift, stroke.keycode] if stroke.shift else [stroke.keycode]
         codes = [code for code in codes if not self._keyboard.holds(code)]

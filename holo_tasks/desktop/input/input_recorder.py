@@ -52,13 +52,13 @@ class InputRecorder:
         all_clients = [xcffib.record.CS.AllClients]
         record.CreateContext(self._context, 0, 1, 1, all_clients, [recorded], is_checked=True).check()
         threading.Thread(target=self._listen, name="witness", daemon=True).start()
-        self._await(0)
+        self._await_mark(0)
 
     def catch_up(self) -> None:
         """Return when all earlier input has been passed on."""
         self._marks += 1
         self._link.has(f"{MARK}-{self._link.setup.resource_id_base:x}-{self._marks}")
-        self._await(self._marks)
+        self._await_mark(self._marks)
 
     def input_method(self) -> str:
         """Return the name of the input method on the display, or an empty string."""
@@ -69,7 +69,7 @@ class InputRecorder:
         self._link.conn(xcffib.record.key).DisableContext(self._context)
         self._link.close()
 
-    def _await(self, mark: int) -> None:
+    def _await_mark(self, mark: int) -> None:
         with self._news:
             self._news.wait_for(lambda: self._over or self._seen >= mark, PATIENCE_S)
 

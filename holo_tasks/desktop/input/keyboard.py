@@ -19,7 +19,7 @@ import xcffib.xtest
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.input import keynames
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.programs.window_owners import focused_process, passed
+from holo_tasks.desktop.programs.window_owners import focused_process, windows_on_key_path
 from holo_tasks.desktop.x11.grabs import taken
 from holo_tasks.desktop.x11.keyboard_map import Layout, Stroke
 from holo_tasks.desktop.x11.x_connection import XConnection
@@ -135,7 +135,7 @@ class Keyboard:
         keys = [(stroke.keycode, held | SHIFT if stroke.shift else held) for stroke in strokes]
         if any(stroke.shift for stroke in strokes):
             keys.append((self.shift, held))
-        return taken(self._link, keys, passed(self._link))
+        return taken(self._link, keys, windows_on_key_path(self._link))
 
     def is_reader_awake(self) -> bool:
         """Return whether the focused program may still read keys; false if its process is unknown.

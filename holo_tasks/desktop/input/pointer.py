@@ -150,7 +150,7 @@ class Pointer:
         self._keep_apart(start, button)
         self._gate.compare()
         before = self._glance.at(end)
-        blank = self._glance.around(_between(start, end, DRAG_BEGINS / DRAG_STEPS))
+        blank = self._glance.around(_point_between(start, end, DRAG_BEGINS / DRAG_STEPS))
         self.move(start)
         self._press(start, button)
         now = start
@@ -162,12 +162,12 @@ class Pointer:
                     return CALLED_OFF
             for step in range(1, DRAG_STEPS + 1):
                 self._gate.sleep(DRAG_STEP_S)
-                now = _between(start, end, step / DRAG_STEPS)
+                now = _point_between(start, end, step / DRAG_STEPS)
                 self.move(now)
                 if step == DRAG_BEGINS:
                     self._glance.await_answer(self.last_event_ns, other_than=blank)
             self._glance.await_answer(self.last_event_ns)
-            if before is not None and self._appeared_at_end(before, _between(start, end, 1 - 1 / DRAG_STEPS)):
+            if before is not None and self._appeared_at_end(before, _point_between(start, end, 1 - 1 / DRAG_STEPS)):
                 now = start
                 self.move(start)
                 return CALLED_OFF
@@ -246,5 +246,5 @@ class Pointer:
             self._asleep()
 
 
-def _between(start: Point, end: Point, part: float) -> Point:
+def _point_between(start: Point, end: Point, part: float) -> Point:
     return Point(round(start.x + (end.x - start.x) * part), round(start.y + (end.y - start.y) * part))

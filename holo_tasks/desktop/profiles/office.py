@@ -33,7 +33,7 @@ _RECOVERY = re.compile(r'<item oor:path="/org\.openoffice\.Office\.Recovery/.*?<
 _LOCKS = ".~lock.*#"
 
 
-def seed(profile: Path) -> None:
+def write_settings(profile: Path) -> None:
     """Write the settings of a new profile: no tips, no information bars, no questions."""
     file = profile / SETTINGS
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -135,7 +135,7 @@ def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
         file.seek(0)
         if before := file.read().decode(errors="replace").strip():
             # After a SIGKILL of that desktop's processes, its program may still run.
-            processes.end(lambda mark=before: processes.belonging(mark, -1), grace_s=1.0)  # type: ignore[misc]
+            processes.end(lambda mark=before: processes.processes_of_desktop(mark, -1), grace_s=1.0)  # type: ignore[misc]
         file.truncate(0)
         file.write(desktop.encode())
         file.flush()
@@ -173,5 +173,5 @@ def _is_dead(profile: Path) -> bool:
     if desktop.parent != Path(tempfile.gettempdir()) or not desktop.name.startswith(leftovers.PREFIX):
         return False
     if desktop.exists():
-        leftovers.clear_away()
+        leftovers.remove_dead_desktops()
     return profile.name == INNER and not desktop.exists()

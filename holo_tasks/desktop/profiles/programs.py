@@ -41,8 +41,8 @@ class ProgramKind:
     """One kind of program.
 
     ``runs`` matches the file names of its programs. ``words`` returns the options for a profile in a folder, and
-    ``option`` shows them to a person. ``named`` matches an argument that names a profile. ``seed`` fills an empty
-    profile. ``mend`` removes the traces of a crash from a used one.
+    ``option`` shows them to a person. ``named`` matches an argument that names a profile. ``write_settings`` fills an
+    empty profile. ``mend`` removes the traces of a crash from a used one.
     """
 
     runs: re.Pattern[str]
@@ -86,7 +86,7 @@ def _is_electron(file: Path) -> bool:
     )
 
 
-def _nothing(_: Path) -> None:
+def _leave_unchanged(_: Path) -> None:
     """Leave a profile unchanged."""
 
 
@@ -117,7 +117,7 @@ BROWSER = ProgramKind(
     "--user-data-dir=FOLDER",
     re.compile(r"--user-data-dir(=|$)|--temp-profile$|--profile(=|$)"),
     lambda profile: [f"--user-data-dir={profile}", "--no-first-run", "--no-default-browser-check"],
-    _nothing,
+    _leave_unchanged,
     _mend_browser,
 )
 KINDS = (
@@ -126,7 +126,7 @@ KINDS = (
         "-env:UserInstallation=file:///FOLDER",
         re.compile(r"--?env:UserInstallation="),
         lambda profile: [f"-env:UserInstallation={office.url(profile)}"],
-        office.seed,
+        office.write_settings,
         office.mend,
     ),
     BROWSER,

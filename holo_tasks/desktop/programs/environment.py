@@ -102,7 +102,7 @@ def for_ours(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str,
 
     No variable contains one of ``values``, apart from those in `NEEDED`.
     """
-    return _on_a_display(needed(ours, values))
+    return _on_a_display(variables_to_pass(ours, values))
 
 
 def for_programs(
@@ -114,7 +114,7 @@ def for_programs(
     contains one of ``values``, apart from those in `NEEDED`. With "plain", variables that look like no key and no login
     are included.
     """
-    kept = needed(ours, values)
+    kept = variables_to_pass(ours, values)
     if inherits == "plain":
         others = {
             name: text for name, text in ours.items() if name not in OTHER_SESSION and not looks_private(name, text)
@@ -134,7 +134,7 @@ def withheld_names(ours: Mapping[str, str], values: Collection[str] = ()) -> lis
     return sorted(name for name in ours if name not in given and not name.startswith(NOT_FOR_PROGRAMS))
 
 
-def needed(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
+def variables_to_pass(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
     """Return the listed variables, without those that contain one of these values or look secret."""
     known = {name: text for name, text in ours.items() if name not in OTHER_SESSION and _is_known(name, text)}
     return harmless(known, values)

@@ -67,7 +67,7 @@ def script(pid: int, executable: Path, started: StartedProgram | None) -> tuple[
         return "", ()
     try:
         words = _words(pid)
-        word = _first(words, HARMLESS.get(kind[1]))
+        word = _first_argument(words, HARMLESS.get(kind[1]))
         if started is not None and started.has_id(pid) and word in started.words:
             word = str(started.folder / word)
         path = Path(word).resolve() if word.startswith("/") else None
@@ -92,7 +92,7 @@ def _words(pid: int) -> list[str]:
     return [os.fsdecode(word) for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:] if word]
 
 
-def _first(words: Sequence[str], harmless: re.Pattern[str] | None) -> str:
+def _first_argument(words: Sequence[str], harmless: re.Pattern[str] | None) -> str:
     """Return the first word that is not an option known as harmless: the script, or an unknown option."""
     rest = iter(words)
     for word in rest:

@@ -65,15 +65,15 @@ class Launch:
             if self.profile.kind is BROWSER:
                 command = bus.with_accessibility(command, place_of_program(command))
             env |= {} if self.profile.is_snap else toolkits.variables(command, env, order["added"])
-        start = lodging.start if lodging else Path.cwd()
+        start = lodging.working_folder if lodging else Path.cwd()
         if order["closed"] is not None:
             self.sandbox = build_sandbox(order, env, start, self._sockets(), self.profile.folder, self.folder.name)
             env = self.sandbox.environment(env, order["added"])
-        program = self._started(command, env, link, lodging)
+        program = self._start_program(command, env, link, lodging)
         remember(link, StartedProgram(program.process, command, start, closed=self.sandbox is not None))
         return program
 
-    def _started(
+    def _start_program(
         self, command: list[str], env: Mapping[str, str], link: XConnection, lodging: OtherUserFolders | None
     ) -> Program:
         return Program(

@@ -66,13 +66,13 @@ def other_user(name: str) -> OtherUser:
     Raises `InvalidUsage` if the user does not exist, is root or our own, or if we lack the rights to start programs
     as that user.
     """
-    found = _known(name)
+    found = _look_up_user(name)
     if found.uid in (0, os.geteuid()):
         raise InvalidUsage(
             f"run_as names {found.name}, and a program of that user can read the agent's files: name a user that is "
             "made for the program."
         )
-    missing = [right for bit, right in NEEDED.items() if not _rights() >> bit & 1]
+    missing = [right for bit, right in NEEDED.items() if not _capability_bits() >> bit & 1]
     if missing:
         raise InvalidUsage(
             f"Starting a program as {found.name} needs root, or the rights {', '.join(missing)}: start the agent with "
@@ -81,7 +81,7 @@ def other_user(name: str) -> OtherUser:
     return found
 
 
-def _known(name: str) -> OtherUser:
+def _look_up_user(name: str) -> OtherUser:
     number = int(name) if name.isascii() and name.isdigit() else None
     try:
         entry = pwd.getpwnam(name) if number is None else pwd.getpwuid(number)
@@ -93,7 +93,7 @@ def _known(name: str) -> OtherUser:
     return OtherUser(entry.pw_name, entry.pw_uid, entry.pw_gid, tuple(groups), entry.pw_dir, entry.pw_shell)
 
 
-def _rights() -> int:
+def _capability_bits() -> int:
     return int(status_of(OURS).get("CapEff", "0"), 16)
 
 
@@ -103,7 +103,7 @@ class OtherUserFolders:
 
     user: OtherUser
     folder: Path
-    start: Path
+    working_folder: Path
     shared: SharedFolder
 
     @property
@@ -127,13 +127,13 @@ class OtherUserFolders:
             "USER": user.name,
             "LOGNAME": user.name,
             "SHELL": user.shell,
-            "PWD": str(self.start),
+            "PWD": str(self.working_folder),
             "XDG_RUNTIME_DIR": str(self.folder),
         }
         return kept | {name: text for name, text in theirs.items() if name not in added}
 
 
-def place_for(desktop: Path) -> Path:
+def folder_for(desktop: Path) -> Path:
     """Return the folder for a program of another user.
 
     It is not below the desktop's folder, which that user cannot enter.
@@ -149,7 +149,7 @@ def bus_for(user: OtherUser, desktop: Path) -> BusUser:
 def create_folders(user: OtherUser, desktop: Path, display: str, authority: Path) -> OtherUserFolders:
     """Create the folder for a program of another user, and write the cookie of its display there."""
     start = next(place for place in (Path.cwd(), Path(user.home or "/"), Path("/")) if user.may_enter(place))
-    folder = place_for(desktop)
+    folder = folder_for(desktop)
     folder.mkdir(FOLDER)
     made = OtherUserFolders(user, folder, start, make_shared(folder, user.uid, user.gid))
     number = display.rpartition(":")[2].partition(".")[0]
@@ -161,7 +161,7 @@ def create_folders(user: OtherUser, desktop: Path, display: str, authority: Path
     return made
 
 
-def clear(desktop: Path) -> None:
+def remove_folders(desktop: Path) -> None:
     """Remove the folders of a desktop's program, bus and profile, if they exist."""
     for name in ("program", "bus", "profile"):
         shutil.rmtree(Path("/tmp") / f"{desktop.name}-{name}", ignore_errors=True)

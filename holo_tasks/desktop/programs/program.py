@@ -16,7 +16,7 @@ from pathlib import Path
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.programs.other_user import OtherUserFolders
-from holo_tasks.desktop.sandbox.bubblewrap import SAYS, why
+from holo_tasks.desktop.sandbox.bubblewrap import SAYS, failure_reason
 from holo_tasks.desktop.sandbox.start import Sandbox
 from holo_tasks.desktop.stop.interrupt import Interrupt
 from holo_tasks.desktop.x11 import windows
@@ -54,7 +54,7 @@ class Program:
         self._what_to_do = hint
         self._log = folder / "program.log"
         self._link = link
-        self._before = set(windows.shown(link))
+        self._before = set(windows.shown_windows(link))
         user = lodging.user if lodging else None
         another = f" as {user.name}" if user else ""
 
@@ -67,12 +67,12 @@ class Program:
                     stdout=log,
                     stderr=log,
                     pass_fds=pass_fds,
-                    preexec_fn=processes.tied(signal.SIGKILL),
+                    preexec_fn=processes.end_with_parent(signal.SIGKILL),
                     umask=users_umask(),
                     user=user.uid if user else None,
                     group=user.gid if user else None,
                     extra_groups=user.groups if user else None,
-                    cwd=lodging.start if lodging else None,
+                    cwd=lodging.working_folder if lodging else None,
                 )
 
         try:
@@ -97,13 +97,13 @@ class Program:
         or ``timeout_s`` passes without a window.
         """
         until = time.monotonic() + timeout_s
-        while not set(windows.shown(self._link)) - self._before:
+        while not set(windows.shown_windows(self._link)) - self._before:
             heed()
             status = self.process.poll()
             if status or (status == 0 and not living()):
                 words = processes.last_words(self._log)
                 if self._closed and words.startswith(SAYS):
-                    raise DesktopFailed(why(words))
+                    raise DesktopFailed(failure_reason(words))
                 how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
                 said = f"; its last words: {words}" if words else ""
                 raise DesktopFailed(self._without_window(f"ended {how} without a window{said}{self._hint()}", status))

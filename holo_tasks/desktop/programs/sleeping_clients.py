@@ -23,7 +23,7 @@ from itertools import chain
 from pathlib import Path
 
 from holo_tasks.desktop.programs.window_owners import clients
-from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent
+from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent_pid
 from holo_tasks.desktop.x11.socket_peers import Peers
 from holo_tasks.desktop.x11.x_connection import XConnection
 from holo_tasks.machine.proc import process, stat_of, status_of
@@ -197,11 +197,13 @@ class SleepDetector:
             for thread, times in threads.items():
                 number = int(thread.name)
                 self._ran[number] = ran[number] = ThreadRuns.after(self._ran.get(number), thread, times, began)
-                until = min(until, _until(pid, thread, ran[number].slept_ns))
+                until = min(until, _earliest_wake(pid, thread, ran[number].slept_ns))
         self._ran = ran
         # The X server comes last. It has just answered us, so it began its current sleep after ``began``.
         for thread in map(Path, os.scandir(f"/proc/{self._server}/task")):
-            until = min(until, _until(self._server, thread, began if int(thread.name) == self._server else None))
+            until = min(
+                until, _earliest_wake(self._server, thread, began if int(thread.name) == self._server else None)
+            )
         return SleepInterval(time.monotonic_ns(), until, {number: each.times for number, each in ran.items()})
 
     def _is_of_bus(self, pid: int) -> bool:
@@ -211,7 +213,7 @@ class SleepDetector:
         """
         if pid not in self._of_bus:
             self._of_bus[pid] = (
-                pid == self._bus or (above := parent(pid)) == self._bus or self._of_bus.get(above, False)
+                pid == self._bus or (above := parent_pid(pid)) == self._bus or self._of_bus.get(above, False)
             )
         return self._of_bus[pid]
 
@@ -259,7 +261,7 @@ def _began_ns(thread: Path) -> int:
     return since_start + time.monotonic_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
-def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
+def _earliest_wake(pid: int, thread: Path, since_ns: int | None = None) -> float:
     """Return the earliest time at which a thread may wake. Raises `Awake` if it is awake or may wake at any time.
 
     ``since_ns`` is a time before its sleep began, if known. It is needed because most calls take a duration. Raises
@@ -286,11 +288,11 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
     if since_ns is not None and (kind == TIMESPEC or (kind == FUTEX and arguments[1] & OPERATION == WAIT)):
         return since_ns + _nanoseconds(pid, value)
     if kind == FUTEX and arguments[1] & OPERATION == WAIT_BITSET:
-        return _moment(pid, value, realtime=bool(arguments[1] & REALTIME_CLOCK))
+        return _timeout_of_call(pid, value, realtime=bool(arguments[1] & REALTIME_CLOCK))
     raise Awake
 
 
-def _moment(pid: int, address: int, *, realtime: bool) -> int:
+def _timeout_of_call(pid: int, address: int, *, realtime: bool) -> int:
     """Return the absolute timeout of a call, read from the process's memory, as monotonic nanoseconds."""
     clock = time.CLOCK_REALTIME if realtime else time.CLOCK_MONOTONIC
     return time.monotonic_ns() + _nanoseconds(pid, address) - time.clock_gettime_ns(clock)

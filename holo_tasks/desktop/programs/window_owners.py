@@ -52,11 +52,11 @@ def owner_of(link: XConnection, at: Point | None) -> Owner:
         return owner
 
 
-def passed(link: XConnection) -> list[int]:
+def windows_on_key_path(link: XConnection) -> list[int]:
     """Return the focused window and its ancestors, up to the root: the windows through which a key event propagates."""
     found = []
     try:
-        window = _focused(link) or link.root
+        window = _key_window(link) or link.root
         while window:
             found.append(window)
             window = int(link.conn.core.QueryTree(window).reply().parent)
@@ -67,7 +67,7 @@ def passed(link: XConnection) -> list[int]:
 
 def _owner(link: XConnection, at: Point | None) -> tuple[Owner, int]:
     try:
-        window = pressed(link, at) if at is not None else _focused(link)
+        window = innermost_window_at(link, at) if at is not None else _key_window(link)
         if window == NO_WINDOW:
             return Owner(why="no window has the keyboard"), 0
         if window == link.root:
@@ -147,7 +147,7 @@ def remember(link: XConnection, started: StartedProgram) -> None:
     _started[link] = started
 
 
-def pressed(link: XConnection, at: Point) -> int:
+def innermost_window_at(link: XConnection, at: Point) -> int:
     """Return the innermost window at a point. Window shapes and input-only windows count."""
     window = below = link.root
     while below:
@@ -156,12 +156,12 @@ def pressed(link: XConnection, at: Point) -> int:
     return int(window)
 
 
-def _focused(link: XConnection) -> int:
+def _key_window(link: XConnection) -> int:
     """Return the window that gets the keys: the focused window, or the innermost window below it at the pointer."""
     focus = int(link.conn.core.GetInputFocus().reply().focus)
     if focus == NO_WINDOW:
         return NO_WINDOW
-    pointed = pressed(link, link.pointer())
+    pointed = innermost_window_at(link, link.pointer())
     above = pointed
     while above and above != focus and focus != POINTER_ROOT:
         above = link.conn.core.QueryTree(above).reply().parent

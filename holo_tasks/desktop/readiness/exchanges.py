@@ -143,7 +143,7 @@ class Exchanges:
             return
         for talk in (self._talks or {}).values():
             if talk.request is not None and talk.request.answered_s is not None:
-                self._answered(talk, now_s)
+                self._note_answer(talk, now_s)
             elif talk.request is not None:
                 talk.request.followed_input = False
         self._input_s, self.sent = now_s, False
@@ -167,7 +167,7 @@ class Exchanges:
             talks[seen.inode] = talk
         for inode, gone in known.items():
             if inode not in talks and gone.request is not None:
-                self._answered(gone, now_s, ended=True)
+                self._note_answer(gone, now_s, ended=True)
         self._talks, self._updated_s = talks, now_s
         self._judge_answers(now_s, LEARNT_S)
 
@@ -208,64 +208,64 @@ class Exchanges:
         sent, received = seen.sent - before.sent, seen.received - before.received
         if seen.connecting:
             if talk.request is None:
-                self._requested(talk, 0, now_s, idle=idle)
+                self._new_request(talk, 0, now_s, idle=idle)
             return
         if talk.request is not None and not (talk.request.size or sent):
             talk.request = None  # connected ahead of any request, as browsers do
         if received and talk.request is not None and talk.request.answered_s is None and not sent:
-            self._received(talk, seen, now_s, received)
+            self._note_received(talk, seen, now_s, received)
         elif received and talk.request is not None:
             # Either more data follows the doubtful answer, or the program has sent its next request.
             doubtful = talk.request.answered_s is not None
             talk.confirms = talk.confirms or (doubtful and not sent)
-            self._answered(talk, now_s)
+            self._note_answer(talk, now_s)
             if sent and (doubtful or seen.received_ago_ms < seen.sent_ago_ms):
-                self._exchanged(talk, before, seen, now_s, idle=idle)
+                self._note_exchange(talk, before, seen, now_s, idle=idle)
             elif sent and not _is_reply(before, seen):
-                request = self._requested(talk, sent, now_s, idle=idle)
+                request = self._new_request(talk, sent, now_s, idle=idle)
                 same_tick = seen.received_ago_ms == seen.sent_ago_ms
                 if same_tick and seen.segments_in - before.segments_in > seen.segments_out - before.segments_out:
                     request.answered_s = now_s - seen.received_ago_ms / 1000  # it may be
         elif sent and not received:
-            self._sent(talk, sent, now_s, idle=idle)
+            self._note_sent(talk, sent, now_s, idle=idle)
         elif sent:
-            self._exchanged(talk, before, seen, now_s, idle=idle)
+            self._note_exchange(talk, before, seen, now_s, idle=idle)
         elif received and now_s < talk.answering_since_s + ANSWERING_S:
             self._ended_s = now_s - seen.received_ago_ms / 1000
         talk.unanswered_sends = 0 if received else talk.unanswered_sends
         talk.only_sends = talk.only_sends and not received
 
-    def _sent(self, talk: _ConnectionState, size: int, now_s: float, *, idle: bool) -> None:
+    def _note_sent(self, talk: _ConnectionState, size: int, now_s: float, *, idle: bool) -> None:
         if talk.request is None or talk.request.answered_s is not None:
-            self._requested(talk, size, now_s, idle=idle)
+            self._new_request(talk, size, now_s, idle=idle)
         else:
             talk.request.size += size
         talk.unanswered_sends += WHILE_IDLE if idle else size <= TRICKLE_BYTES
         if talk.unanswered_sends >= ONLY_SENDS:
             talk.only_sends = True
 
-    def _exchanged(
+    def _note_exchange(
         self, talk: _ConnectionState, before: TcpSocket, seen: TcpSocket, now_s: float, *, idle: bool
     ) -> None:
         """Record the exchange between two samples in which data went both ways, and no request was pending before."""
         size = seen.sent - before.sent
         if seen.received_ago_ms < seen.sent_ago_ms:
-            self._requested(talk, size, now_s, idle=idle)
-            self._received(talk, seen, now_s, seen.received - before.received)
+            self._new_request(talk, size, now_s, idle=idle)
+            self._note_received(talk, seen, now_s, seen.received - before.received)
             return
         out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
         if seen.received_ago_ms > seen.sent_ago_ms:
             if not _is_reply(before, seen):
-                self._requested(talk, size, now_s, idle=idle)
+                self._new_request(talk, size, now_s, idle=idle)
         elif _may_be_handshake(talk) and out <= back:
-            self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
+            self._new_request(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
         else:  # too quick to tell apart
-            self._requested(talk, size, now_s, idle=idle)
-            self._answered(talk, now_s)
+            self._new_request(talk, size, now_s, idle=idle)
+            self._note_answer(talk, now_s)
             if out > back:  # the answer to the first request may have led to a second one
-                self._requested(talk, size, now_s, idle=idle).is_guess = True
+                self._new_request(talk, size, now_s, idle=idle).is_guess = True
 
-    def _requested(self, talk: _ConnectionState, size: int, now_s: float, *, idle: bool) -> Request:
+    def _new_request(self, talk: _ConnectionState, size: int, now_s: float, *, idle: bool) -> Request:
         peer, since_s = talk.last.peer, now_s - talk.last.sent_ago_ms / 1000 if talk.last.sent else now_s
         by_habit = idle or talk.only_sends or self._is_repeat(peer, size) or self._habit(peer).is_background(size)
         followed = not by_habit and since_s >= self._input_s - BEFORE_S
@@ -273,7 +273,7 @@ class Exchanges:
         self.sent = self.sent or followed
         return talk.request
 
-    def _received(self, talk: _ConnectionState, seen: TcpSocket, now_s: float, received: int) -> None:
+    def _note_received(self, talk: _ConnectionState, seen: TcpSocket, now_s: float, received: int) -> None:
         """Take the received bytes as the answer, unless they may be part of the protocol."""
         assert talk.request is not None
         delay_ms = seen.sent_ago_ms - seen.received_ago_ms
@@ -281,9 +281,9 @@ class Exchanges:
         if doubtful and not self._habit(seen.peer).is_background(talk.request.size):
             talk.request.answered_s = now_s - seen.received_ago_ms / 1000
         else:
-            self._answered(talk, now_s)
+            self._note_answer(talk, now_s)
 
-    def _answered(self, talk: _ConnectionState, now_s: float, *, ended: bool = False) -> None:
+    def _note_answer(self, talk: _ConnectionState, now_s: float, *, ended: bool = False) -> None:
         """Record that the last data answered the request, or that the connection has ``ended``."""
         request = talk.request
         assert request is not None

@@ -32,10 +32,10 @@ class ProcessTree:
         else:
             started = {self._root, *self._started}
             for pid in range(self._newest + 1, newest + 1):
-                if pid not in started and parent(pid) in started:
+                if pid not in started and parent_pid(pid) in started:
                     started.add(pid)
                     self._started.append(pid)
-            self._started = [pid for pid in self._started if parent(pid)]
+            self._started = [pid for pid in self._started if parent_pid(pid)]
         self._newest, self._newer = self._newer, -MOST_NEW if newest is None else newest
         return self._started
 
@@ -55,7 +55,7 @@ def newest_process() -> int | None:
     return newest if newest >= os.getpid() else None
 
 
-def parent(pid: int) -> int:
+def parent_pid(pid: int) -> int:
     """Return the parent of a living process. Returns zero if it has ended, or if the number is that of a thread."""
     try:
         status = status_of(process(pid))

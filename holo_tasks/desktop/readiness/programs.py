@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent
+from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent_pid
 
 
 class Programs:
     """The programs that this process has started and, on a shared screen, the program that got the last input.
 
-    ``helpers`` returns the processes that the desktop itself needs. Processes that the message ``bus`` starts belong to
-    it. ``owner_at`` is given for a shared screen only. It returns the process whose window gets a press at a point or,
-    without a point, the keys, and zero if that is unknown.
+    ``helpers`` returns the processes that the desktop itself needs. Processes that the message ``bus_pid`` starts
+    belong to it. ``owner_at`` is given for a shared screen only. It returns the process whose window gets a press at a
+    point or, without a point, the keys, and zero if that is unknown.
     """
 
     def __init__(
         self,
         helpers: Callable[[], Collection[int]] = set,
-        bus: int = 0,
+        bus_pid: int = 0,
         owner_at: Callable[[Point | None], int] | None = None,
     ) -> None:
         self._helpers = helpers
-        self._bus = bus
+        self._bus_pid = bus_pid
         self._owner_at = owner_at
         self._tree = ProcessTree()
         self._parents: dict[int, int] = {}
@@ -31,7 +31,7 @@ class Programs:
         self._touched_tree: ProcessTree | None = None
 
     @property
-    def unknown(self) -> bool:
+    def is_target_unknown(self) -> bool:
         """Whether it is unknown which program got the last input."""
         return self._owner_at is not None and not self._touched
 
@@ -50,10 +50,10 @@ class Programs:
 
     def pids(self) -> list[int]:
         """Return the processes of the programs."""
-        helpers, found, of_bus = set(self._helpers()), [], {self._bus}
+        helpers, found, of_bus = set(self._helpers()), [], {self._bus_pid}
         tree = self._tree.pids()
         # The first parent is remembered: when it ends, the kernel gives the process another one.
-        self._parents = {pid: self._parents.get(pid) or parent(pid) for pid in tree}
+        self._parents = {pid: self._parents.get(pid) or parent_pid(pid) for pid in tree}
         for pid in tree:
             if self._parents[pid] in of_bus:
                 of_bus.add(pid)

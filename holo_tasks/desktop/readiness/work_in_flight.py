@@ -145,7 +145,7 @@ class WorkInFlight:
             another = self._programs.touch(at)
             self._at, self._repeats = at, self._steady()
             now_s, pids = time.monotonic(), self._programs.pids()
-            if self._programs.unknown:
+            if self._programs.is_target_unknown:
                 self.unseen["programs"] = "the process of the window is unknown"
             else:
                 self.unseen.pop("programs", None)
@@ -161,7 +161,7 @@ class WorkInFlight:
     def waits_for(self, patience_s: float) -> PendingWork | None:
         """Return the work on the last input that the programs wait for now. Returns ``None`` if they are done."""
         with self._turn:
-            now_s, pids = self._sampled()
+            now_s, pids = self._take_sample()
             wait = self._wait(now_s, pids, patience_s)
             if wait is None:
                 self._ended_s = max(self._ended_s, self._waited_s)
@@ -172,7 +172,7 @@ class WorkInFlight:
     def sample(self) -> None:
         """Update `sent` and `computed` once nothing is waited for any more."""
         with self._turn:
-            self._sampled()
+            self._take_sample()
 
     def looked(self, *, gave_up: PendingWork | None) -> None:
         """Record that the picture was taken.
@@ -187,7 +187,7 @@ class WorkInFlight:
                     self._lasting.add(gave_up.detail)
         self._wake.set()
 
-    def _sampled(self) -> tuple[float, Collection[int]]:
+    def _take_sample(self) -> tuple[float, Collection[int]]:
         """Take a sample after an input. Return its time and the processes of the programs."""
         now_s, pids = time.monotonic(), self._programs.pids()
         self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)

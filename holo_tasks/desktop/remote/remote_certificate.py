@@ -1,7 +1,7 @@
 """Fetch and check the certificate of a remote screen's server, before the client connects to it.
 
 The client then accepts only this certificate, so the check here holds for its connection too. `remote_client` uses
-`certificate_of` and `checked`.
+`certificate_of` and `checked_fingerprint`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def certificate_of(remote: Remote) -> bytes:
     return found
 
 
-def checked(certificate: bytes, remote: Remote) -> str:
+def checked_fingerprint(certificate: bytes, remote: Remote) -> str:
     """Return the SHA-256 fingerprint of a certificate; raise `DesktopFailed` if it differs from the expected one."""
     digest = hashlib.sha256(certificate).hexdigest()
     if remote.fingerprint and digest != remote.fingerprint:

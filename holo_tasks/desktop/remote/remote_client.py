@@ -15,7 +15,7 @@ from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.core.screen.remote_screen import Rdp, Remote, Vnc
 from holo_tasks.core.this_machine import is_loopback
-from holo_tasks.desktop.remote.remote_certificate import NoEncryption, certificate_of, checked, pem
+from holo_tasks.desktop.remote.remote_certificate import NoEncryption, certificate_of, checked_fingerprint, pem
 
 CLIENTS = {"vnc": ("xtigervncviewer", "tigervnc-viewer"), "rdp": ("xfreerdp", "freerdp2-x11")}
 """The client's program and Debian package, for each kind of remote screen."""
@@ -76,13 +76,13 @@ class ClientCommandBuilder:
         """Return the fingerprint of the server's certificate, which is fetched at the first call."""
         if self._certificate is None:
             certificate = certificate_of(self._remote)
-            digest = checked(certificate, self._remote)
+            digest = checked_fingerprint(certificate, self._remote)
             if not self._remote.fingerprint:
                 self._tell(CERTIFICATE_UNCHECKED.format(place=self._remote.place, digest=digest))
             self._certificate = certificate
-        return checked(self._certificate, self._remote)
+        return checked_fingerprint(self._certificate, self._remote)
 
-    def _known(self, remote: Vnc) -> Path | None:
+    def _write_certificate(self, remote: Vnc) -> Path | None:
         """Write the certificate that the client has to accept to a file, and return its path.
 
         Returns ``None`` if the client may connect without encryption.
@@ -123,14 +123,14 @@ class ClientCommandBuilder:
             # Lossless, so that equal parts of the remote screen have equal pixels in two pictures.
             "-AutoSelect=0", "-PreferredEncoding=ZRLE", "-FullColor=1", "-NoJPEG=1",
         ]  # fmt: skip
-        if (known := self._known(remote)) is not None:
+        if (known := self._write_certificate(remote)) is not None:
             command += [f"-X509CA={known}", "-SecurityTypes=X509Vnc,X509None"]
         else:
             command += ["-SecurityTypes=VncAuth,None"]
         feed = b""
         if remote.secret is not None:
             command += ["-PasswordFile=/dev/stdin"]
-            feed = _obscured(remote.secret.value)
+            feed = _password_file_bytes(remote.secret.value)
         host = f"[{remote.host}]" if ":" in remote.host else remote.host
         return Client([*command, f"{host}::{remote.port}"], feed)
 
@@ -139,7 +139,7 @@ def _is_this_machine(host: str) -> bool:
     return host == "localhost" or is_loopback(host)
 
 
-def _obscured(password: str) -> bytes:
+def _password_file_bytes(password: str) -> bytes:
     """Return a password in the format of VNC's password files, which is no protection: its key is public."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes

@@ -49,14 +49,14 @@ class RemoteSession:
 
         Waits up to ``MOST_END_S`` for the client to end.
         """
-        if self._program is None or self._shown():
+        if self._program is None or self._shows_picture():
             return False
         until = time.monotonic() + MOST_END_S
-        while not self._program.ended and not self._shown() and time.monotonic() < until:
+        while not self._program.ended and not self._shows_picture() and time.monotonic() < until:
             self._interrupt.sleep(NAP_S)
         return self._program.ended
 
-    def _shown(self) -> bool:
+    def _shows_picture(self) -> bool:
         whole = Box.whole(self._link.size())
         return any(window.box.encloses(whole) for window in windows.windows(self._link))
 
@@ -74,10 +74,10 @@ class RemoteSession:
         assert program is not None
         began, asking_s = time.monotonic(), 0.0
         while True:
-            if self._shown():
+            if self._shows_picture():
                 return
             if program.ended:
-                raise self._failed(program)
+                raise self._start_error(program)
             now, shown = time.monotonic(), windows.windows(self._link)
             asking_s = (asking_s or now) if shown else 0.0
             asks = bool(asking_s) and now - asking_s > QUESTION_AFTER_S
@@ -122,7 +122,7 @@ class RemoteSession:
     def _words(self) -> str:
         return self._program.last_words() if self._program is not None else ""
 
-    def _failed(self, program: Program) -> DesktopFailed:
+    def _start_error(self, program: Program) -> DesktopFailed:
         words = program.last_words()
         said = f"; its last words: {words}" if words else ""
         return DesktopFailed(f"The client of the remote screen at {self.remote.place} ended{said}.")

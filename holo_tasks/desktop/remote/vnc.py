@@ -1,6 +1,6 @@
 """Run a VNC server (TigerVNC) that shows a screen to a person. It listens on a private Unix socket only.
 
-`launch` starts it and `listening` waits for it; `x_session` uses both for live views.
+`launch` starts it and `await_server` waits for it; `x_session` uses both for live views.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def program() -> str:
 
 
 def launch(folder: Path, env: Mapping[str, str]) -> VncServer:
-    """Start a server for the ``DISPLAY`` of ``env``; `listening` waits for it.
+    """Start a server for the ``DISPLAY`` of ``env``; `await_server` waits for it.
 
     Raises `DesktopFailed` if it is not installed, or if the socket's path is too long.
     """
@@ -84,7 +84,7 @@ def launch(folder: Path, env: Mapping[str, str]) -> VncServer:
     return VncServer(process, path, log)
 
 
-def listening(server: VncServer) -> None:
+def await_server(server: VncServer) -> None:
     """Wait until the server accepts connections. Raises `DesktopFailed` if it ends or takes too long."""
     until = time.monotonic() + PATIENCE_S
     while not _listens(server.path):

@@ -27,7 +27,7 @@ def require() -> str:
     return found
 
 
-def why(words: str) -> str:
+def failure_reason(words: str) -> str:
     """Return a sentence that explains why bubblewrap did not start a program, by the last line of its log."""
     words = words.removeprefix(SAYS) or "it says nothing"
     if FORBIDDEN.search(words) and not OF_A_FILE.match(words):

@@ -19,7 +19,7 @@ NEVER = (*map(Path, ("/run", "/proc", "/sys", "/tmp/.X11-unix")), DEVICES)
 """Folders whose sockets and kernel files lead out of the sandbox."""
 
 
-def checked(folders: Mapping[str, Access]) -> dict[str, Access]:
+def folders_to_grant(folders: Mapping[str, Access]) -> dict[str, Access]:
     """Return the folders to grant, by their real paths and also by given paths that are links.
 
     Raises `InvalidUsage` for a folder that cannot be granted.

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.network import Grant, Network, granted
+from holo_tasks.core.network import Grant, Network, granted_hosts
 from holo_tasks.desktop.sandbox.bubblewrap import require
 from holo_tasks.desktop.sandbox.cgroup_limits import ResourceLimits
-from holo_tasks.desktop.sandbox.folders import Access, checked
+from holo_tasks.desktop.sandbox.folders import Access, folders_to_grant
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SandboxSettings:
         Raises `InvalidUsage` for options that contradict each other or cannot be granted. Raises `DesktopFailed` if
         bubblewrap is not installed.
         """
-        grants = granted(network)
+        grants = granted_hosts(network)
         if grants is None:
             if folders or bounds:
                 raise InvalidUsage(
@@ -41,7 +41,7 @@ class SandboxSettings:
         if not starts:
             raise InvalidUsage("network limits the program of a desktop, and this desktop starts none: give it an app.")
         require()
-        return cls(grants, checked(folders), bounds)
+        return cls(grants, folders_to_grant(folders), bounds)
 
     def to_message(self) -> dict[str, Any]:
         """Return the grants as plain values for the message to the process that starts the program."""

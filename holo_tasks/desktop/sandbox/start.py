@@ -19,12 +19,12 @@ from typing import Protocol
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.network import Grant
 from holo_tasks.desktop import processes
-from holo_tasks.desktop.sandbox.bubblewrap import require, why
+from holo_tasks.desktop.sandbox.bubblewrap import failure_reason, require
 from holo_tasks.desktop.sandbox.cgroup_limits import ResourceLimits, put
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.desktop.sandbox.identity import ANYBODY, ROOT, root_alone
 from holo_tasks.desktop.sandbox.inner_sockets import READY
-from holo_tasks.desktop.sandbox.syscalls import filtered
+from holo_tasks.desktop.sandbox.syscalls import filter_program
 from holo_tasks.desktop.sandbox.visible_files import Place, lookups, named_files, view
 from holo_tasks.machine.proc import process as folder_of
 from holo_tasks.machine.proc import status_of
@@ -108,7 +108,7 @@ class Sandbox:
             named = named_files(command, path, self.place.start)
             who, passed = self._identity(stack)
             words = [*WALLS, *who, *view(self.place, self.folders, named, made)]
-            calls = _memory_file(stack, filtered())
+            calls = _memory_file(stack, filter_program())
             words += ["--seccomp", str(calls), "--info-fd", str(info_writer), "--block-fd", str(held)]
             arguments = _memory_file(stack, os.fsencode("\0".join(words)))
             process = popen(
@@ -127,7 +127,7 @@ class Sandbox:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(A_MOMENT_S)
                 if process.poll() is not None:
-                    raise DesktopFailed(why(processes.last_words(log))) from None
+                    raise DesktopFailed(failure_reason(processes.last_words(log))) from None
                 raise DesktopFailed(f"The program cannot be sandboxed: {error}") from None
         return process
 
@@ -138,7 +138,7 @@ class Sandbox:
         try:
             namespace = root_alone()
         except OSError as error:
-            raise DesktopFailed(why(str(error.strerror))) from None
+            raise DesktopFailed(failure_reason(str(error.strerror))) from None
         stack.callback(os.close, namespace)
         return ("--userns", str(namespace), *ROOT), [namespace]
 
@@ -161,7 +161,7 @@ class Sandbox:
                 ],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(network, info_writer),
-                preexec_fn=processes.tied(signal.SIGTERM),
+                preexec_fn=processes.end_with_parent(signal.SIGTERM),
             )
         finally:
             os.close(network)
@@ -204,7 +204,7 @@ def _first_process(process: subprocess.Popen[bytes], info_end: int, log: Path) -
         if not some:
             process.kill()
             process.wait()
-            raise DesktopFailed(why(processes.last_words(log)))
+            raise DesktopFailed(failure_reason(processes.last_words(log)))
         said += some
     found = re.search(rb'"child-pid":\s*(\d+)', said)
     assert found is not None, said

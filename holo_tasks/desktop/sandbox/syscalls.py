@@ -1,7 +1,8 @@
 """Build the seccomp filter for the system calls that namespaces do not isolate.
 
 Sockets of some families ignore network namespaces: vsock, for example, reaches the host of a virtual machine. The keys
-of a session are open to all its processes. Requests over io_uring bypass filters. `filtered` is the main function.
+of a session are open to all its processes. Requests over io_uring bypass filters. `filter_program` is the main
+function.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ MACHINES = {
 socketcall, whose arguments a filter cannot read."""
 
 
-def filtered() -> bytes:
+def filter_program() -> bytes:
     """Return the filter's instructions. Raises `DesktopFailed` on an architecture that is not in ``MACHINES``."""
     machines = MACHINES.get(platform.machine())
     if machines is None:

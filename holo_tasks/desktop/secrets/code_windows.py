@@ -53,7 +53,7 @@ class CodeWindows:
         assert seed is not None
         waited_s, longest_s = 0.0, 2.0 * seed.period_s + LEFT_S
         while True:
-            window, wait_s = self._issued(seed, secret.name, only)
+            window, wait_s = self._try_issue(seed, secret.name, only)
             if not wait_s:
                 return Ticket(seed, window, only)
             waited_s += wait_s
@@ -70,7 +70,7 @@ class CodeWindows:
             ticket = self.ticket(secret, ticket.only)
         return ticket.seed.code(ticket.window)
 
-    def _issued(self, seed: Totp, name: str, only: int | None = None) -> tuple[int, float]:
+    def _try_issue(self, seed: Totp, name: str, only: int | None = None) -> tuple[int, float]:
         """Issue a window, or return the seconds until the next one may be issued."""
         try:
             with _locked_record(seed) as record:

@@ -16,7 +16,7 @@ from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 NEAR = 8
 """A window that reaches at most this many pixels beyond a field draws only that field."""
 VIEWABLE = 2
-Places: TypeAlias = dict[int, Box | None]
+WindowBoxes: TypeAlias = dict[int, Box | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class SecretWindows:
         """
         link = self._link
         pid = owner_of(link, None).pid
-        innermost = _pressed(link, field)
+        innermost = _window_in_middle(link, field)
         top = client_of(link, innermost) if innermost else 0
         if not top or owner_by(link, innermost).pid != pid:
             innermost = top = active_window(link)  # another program's window covers the field
@@ -61,11 +61,11 @@ class SecretWindows:
         self._windows[found] = owner_by(link, found).pid  # not the field's: a program may embed another one's window
         return SecretWindow(found, box(link, found), pid)
 
-    def places(self) -> Places:
+    def window_boxes(self) -> WindowBoxes:
         """Return the box of each window, ``None`` for a window that is not visible."""
-        return {window: self._place(window) for window in sorted(self._windows)}
+        return {window: self._box_of(window) for window in sorted(self._windows)}
 
-    def _place(self, window: int) -> Box | None:
+    def _box_of(self, window: int) -> Box | None:
         pid = self._windows[window]
         if pid is None:
             return None
@@ -80,19 +80,19 @@ class SecretWindows:
             return None
 
 
-def between(before: Places, after: Places) -> Places:
-    """Return the boxes of windows in a picture that was taken between two calls of `SecretWindows.places`.
+def boxes_between(before: WindowBoxes, after: WindowBoxes) -> WindowBoxes:
+    """Return the boxes of windows in a picture that was taken between two calls of `SecretWindows.window_boxes`.
 
     The box of a window that moved covers both places.
     """
-    found: Places = {}
+    found: WindowBoxes = {}
     for window in {**before, **after}:
         one, other = before.get(window), after.get(window)
         found[window] = Box.around((one, other)) if one and other else one or other
     return found
 
 
-def _pressed(link: XConnection, field: Box) -> int:
+def _window_in_middle(link: XConnection, field: Box) -> int:
     """Return the innermost window in the middle of a field."""
     at = Point(field.left + field.width // 2, field.top + field.height // 2)
     window = below = link.root

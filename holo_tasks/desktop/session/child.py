@@ -36,7 +36,7 @@ class Child:
 
     def __init__(self, env: dict[str, str], borrowed: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{leftovers.PREFIX}{os.getpid()}-"))
-        self._held = leftovers.hold(self.folder)
+        self._held = leftovers.mark_in_use(self.folder)
         self.env = {**env, processes.MARK: self.folder.name}
         self.watch = -1
         self._keymap_guard = self._start_keymap_guard(borrowed) if borrowed else None
@@ -118,7 +118,7 @@ class Child:
             if self._over:
                 self._channel.close()
         if answer is None:
-            raise await self._died()
+            raise await self._death_error()
         if "error" in answer:
             raise ipc_messages.to_error(answer)
         return answer
@@ -202,7 +202,7 @@ class Child:
         self._process.kill()
         self._process.wait()
         # The X server gets time to end by itself, and removes its socket then.
-        processes.end(lambda: processes.belonging(self.folder.name, host), grace_s=1.0)
+        processes.end(lambda: processes.processes_of_desktop(self.folder.name, host), grace_s=1.0)
         if self._keymap_guard is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):  # it finishes by itself
                 self._keymap_guard.wait(MEND_S)
@@ -210,10 +210,10 @@ class Child:
             xserver.remove_socket(self.own_display)
         processes.remove(self.folder)
         self._held.close()
-        other_user.clear(self.folder)
+        other_user.remove_folders(self.folder)
         cgroup_limits.clear(self.folder.name)
 
-    async def _died(self) -> HoloError:
+    async def _death_error(self) -> HoloError:
         if self._over:
             return Killed("The desktop was ended while it was in use.")
         status = await asyncio.to_thread(self._process.wait)

@@ -68,7 +68,7 @@ class Host:
     def run(self) -> None:
         """Serve until the request ``close`` or the end of the other process. Then clean up."""
         processes.adopt_orphans()
-        order = self._read()
+        order = self._read_message()
         if order is None:
             return
         self._folder = Path(order["folder"])
@@ -104,7 +104,7 @@ class Host:
             self._say({"id": order["id"], "asked_for_opengl": ""})
             self._requests.put(None)
         except Exception as error:
-            self._say({"id": order["id"], **self._described(error)})
+            self._say({"id": order["id"], **self._error_message(error)})
             self._requests.put(None)
 
     def _answer(self, request: Message) -> None:
@@ -112,20 +112,20 @@ class Host:
         try:
             answer = getattr(self, f"_{request['ask']}")(request)
         except Exception as error:
-            answer = self._described(error)
+            answer = self._error_message(error)
         # Part of each answer, because a failed gesture may have typed something as well.
-        typed = ipc_messages.from_typed(self._station.typed())
+        typed = ipc_messages.from_typed(self._station.take_typed_places())
         self._say({"id": request["id"], **answer, "typed": typed})
         if request["ask"] == "look":
             self._station.read_ahead()
 
     def _look(self, request: Message) -> Message:
-        with self._looking(request):
+        with self._look_allowed(request):
             answer: Message = self._station.look(after_action=request["after_action"], windows=request["windows"])
         return answer
 
     @contextmanager
-    def _looking(self, request: Message) -> Iterator[None]:
+    def _look_allowed(self, request: Message) -> Iterator[None]:
         """With ``looks_on``, allow a look while a person has the screen.
 
         It first waits until the program has read its input.
@@ -134,7 +134,7 @@ class Host:
             yield
             return
         with self._gate.clearing():
-            self._station.meet()
+            self._station.await_processing()
             yield
 
     def _do(self, request: Message) -> Message:
@@ -161,7 +161,7 @@ class Host:
 
     def _by_hand(self, request: Message) -> Message:
         with self._gate.in_use():
-            self._station.by_hand(ipc_messages.to_inputs(request["inputs"]))
+            self._station.send_person_input(ipc_messages.to_inputs(request["inputs"]))
         return {}
 
     def _open_vnc(self, request: Message) -> Message:
@@ -179,17 +179,17 @@ class Host:
         return {"monitors": self._station.monitors()}
 
     def _setting(self, request: Message) -> Message:
-        return {"setting": self._station.setting()}
+        return {"setting": self._station.calibration_setting()}
 
     def _open_target(self, request: Message) -> Message:
         self._gate.check()
-        return {"target": self._station.targets.open([Point(*point) for point in request["points"]])}
+        return {"target": self._station.click_windows.open([Point(*point) for point in request["points"]])}
 
     def _target(self, request: Message) -> Message:
-        return {"target": self._station.targets.measurement()}
+        return {"target": self._station.click_windows.measurement()}
 
     def _close_target(self, request: Message) -> Message:
-        self._station.targets.close()
+        self._station.click_windows.close()
         return {}
 
     def _repainting_areas(self, request: Message) -> Message:
@@ -207,7 +207,7 @@ class Host:
         at = request["at"]
         return {"owner": self._station.owner(Point(**at) if at else None)}
 
-    def _described(self, error: Exception) -> Message:
+    def _error_message(self, error: Exception) -> Message:
         """Convert any error to a message that says what to do. Details of unexpected errors go to the log."""
         if self._station is not None:
             error = self._station.explain(error)
@@ -225,7 +225,7 @@ class Host:
         except OSError:
             self._requests.put(None)  # the other process has ended
 
-    def _read(self) -> Message | None:
+    def _read_message(self) -> Message | None:
         """Read one message.
 
         Returns ``None`` if the other process has closed the socket or ended, or sent no valid message.
@@ -255,7 +255,7 @@ class Host:
         parent = os.pidfd_open(self._parent)
         while True:
             ready, _, _ = select.select([self._channel.fileno(), parent], [], [])
-            request = None if parent in ready else self._read()
+            request = None if parent in ready else self._read_message()
             if request is None:
                 break
             if request["ask"] == "stop":
@@ -271,7 +271,7 @@ class Host:
             self._station.remove_sockets()
         if self._folder is not None:
             processes.remove(self._folder)
-            other_user.clear(self._folder)
+            other_user.remove_folders(self._folder)
             cgroup_limits.clear(self._folder.name)
         os._exit(1)
 
@@ -290,7 +290,7 @@ class Host:
             self._station.remove_sockets()
         if self._folder is not None:
             processes.remove(self._folder)
-            other_user.clear(self._folder)
+            other_user.remove_folders(self._folder)
             cgroup_limits.clear(self._folder.name)
         return asked
 

@@ -31,7 +31,7 @@ yet.
 """
 
 
-def hold(folder: Path) -> IO[bytes]:
+def mark_in_use(folder: Path) -> IO[bytes]:
     """Mark a desktop's folder as in use, until the returned file is closed or this process ends."""
     draft = folder / f".{HELD}"
     file = draft.open("wb")
@@ -40,7 +40,7 @@ def hold(folder: Path) -> IO[bytes]:
     return file
 
 
-def clear_away() -> list[str]:
+def remove_dead_desktops() -> list[str]:
     """End the programs and remove the files of this user's desktops whose processes have ended. Return their names."""
     cleared = []
     for folder in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
@@ -49,20 +49,20 @@ def clear_away() -> list[str]:
                 continue
             with (folder / HELD).open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _clear(folder)
+                _remove_desktop(folder)
                 cleared.append(folder.name)
-    return cleared + _displays()
+    return cleared + _remove_x_servers()
 
 
-def _clear(folder: Path) -> None:
+def _remove_desktop(folder: Path) -> None:
     name = folder.name
-    processes.end(lambda: processes.belonging(name, -1), grace_s=1.0)
+    processes.end(lambda: processes.processes_of_desktop(name, -1), grace_s=1.0)
     processes.remove(folder)
-    other_user.clear(folder)
+    other_user.remove_folders(folder)
     cgroup_limits.clear(name)
 
 
-def _displays() -> list[str]:
+def _remove_x_servers() -> list[str]:
     """Remove the remains of killed X servers: locks of processes that have ended, and sockets without a listener."""
     cleared = []
     for lock in Path("/tmp").glob(".X*-lock"):

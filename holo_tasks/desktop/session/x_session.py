@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
     from holo_tasks.desktop.remote.remote_session import RemoteSession
     from holo_tasks.desktop.sandbox.start import Sandbox
-    from holo_tasks.desktop.secrets.secret_windows import Places
+    from holo_tasks.desktop.secrets.secret_windows import WindowBoxes
 
 
 PAINTS_S, PAINT_NAP_S = 3.0, 0.05
-FAR = "work in flight: the programs run on another machine"
+REMOTE_NOTE = "work in flight: the programs run on another machine"
 HALF_WAY = (
     "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
 )
@@ -59,10 +59,10 @@ HALF_WAY = (
 class XSession:
     """One desktop in the process that owns it: its X server or a borrowed display, its program, and its input."""
 
-    def __init__(self, order: Message, pixels: int, gate: Gate) -> None:
+    def __init__(self, order: Message, pixels_fd: int, gate: Gate) -> None:
         self._order = order
         self._folder = Path(order["folder"])
-        self._pixels = pixels
+        self._pixels_fd = pixels_fd
         self._gate = gate
         self._server: xserver.XServer | None = None
         self._helpers: list[subprocess.Popen[bytes]] = []
@@ -77,12 +77,12 @@ class XSession:
         self._notices: list[str] = []
         self._display: str = order["display"] or ""
         self._times: dict[str, float] = {}
-        self._up = False
+        self._is_up = False
         self._clock = time.monotonic()
         self._link: Any = None
-        self._ear: Any = None
+        self._glx_requests: Any = None
         self._keyboard: Any = None
-        self._hands: Any = None
+        self._gesture_player: Any = None
         self.vault = SecretStore({name: Secret(**fields) for name, fields in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
@@ -96,15 +96,15 @@ class XSession:
             os.environ["XAUTHORITY"] = str(
                 xauth.borrow(self._display, order["xauthority"], self._folder / "Xauthority")
             )
-            self._load()
+            self._import_slow_modules()
         else:
             size = Size(**order["size"])
             starting = xserver.launch(self._folder, size, opengl=self._opengl, shares_memory=not order["closed"])
             launched = self._launch_bus()
-            self._load()
-            self._server = xserver.listening(starting, self._folder, size)
+            self._import_slow_modules()
+            self._server = xserver.await_server(starting, self._folder, size)
             self._helpers.append(self._server.process)
-            self._bus = bus.listening(launched)
+            self._bus = bus.await_bus(launched)
             if self._bus.process is not None:
                 self._helpers.append(self._bus.process)
             self._display = self._server.display
@@ -123,9 +123,9 @@ class XSession:
             wm.awake(self._link, self._manager, self._folder, self._gate)
         self._record_time("connections")
         if program is not None:
-            self._await(program)
+            self._await_program(program)
             self._record_time("program")
-        self._up = True
+        self._is_up = True
         return {
             "display": self._display,
             "size": {"width": self._screen.size.width, "height": self._screen.size.height},
@@ -145,7 +145,7 @@ class XSession:
         return likely(order["app"], order["app_env"].get("PATH"))
 
     def _launch_bus(self) -> bus.Bus:
-        """Start the desktop's own D-Bus, which also accepts the program's user; `bus.listening` waits for it."""
+        """Start the desktop's own D-Bus, which also accepts the program's user; `bus.await_server` waits for it."""
         from holo_tasks.desktop.programs.other_user import OtherUser, bus_for
 
         order, start = self._order, partial(processes.start_tied, signal.SIGTERM)
@@ -156,27 +156,27 @@ class XSession:
     def _bus_pid(self) -> int:
         return self._bus.process.pid if self._bus is not None and self._bus.process is not None else 0
 
-    def _await(self, program: Program) -> None:
+    def _await_program(self, program: Program) -> None:
         """Wait until the program shows a window and the screen has settled. Raises `GlxMissing` if it queried GLX."""
         from holo_tasks.desktop.x11 import window_manager as wm
 
-        heeds = self._ear is not None and self._order["opengl"] is None
+        heeds = self._glx_requests is not None and self._order["opengl"] is None
 
         def heed(*, until_now: bool = False) -> None:
             if self._server is None:
                 wm.nudge(self._link)
-            if heeds and (self._ear.deaf or self._ear.asked(until_now=until_now) is not None):
+            if heeds and (self._glx_requests.deaf or self._glx_requests.asked(until_now=until_now) is not None):
                 raise GlxMissing
 
-        self._eyes.starts()
+        self._settled_screen.starts()
         try:
             if self._remote is not None:
                 self._remote.await_picture(self._order["app_timeout_s"])
                 self._await_paint()
             else:
                 program.await_window(self._order["app_timeout_s"], self._gate, self._has_programs, heed)
-            self._eyes.program_started()
-            self._eyes.look(after_action=False)
+            self._settled_screen.program_started()
+            self._settled_screen.look(after_action=False)
         except DesktopFailed:
             heed(until_now=True)
             raise
@@ -192,7 +192,7 @@ class XSession:
         now = time.monotonic()
         self._times[name], self._clock = now - self._clock, now
 
-    def _load(self) -> None:
+    def _import_slow_modules(self) -> None:
         """Import slow modules while the X server starts."""
         import mss
         from PIL import Image
@@ -221,12 +221,12 @@ class XSession:
         else:
             self._manager = manager = wm.launch(self._folder, env)
             self._helpers.append(manager)
-            wm.managing(self._link, manager, self._folder)
+            wm.await_manager(self._link, manager, self._folder)
             wm.paint_background(self._link)
             if self._bus is not None:
                 name_bus(self._link, self._bus)
             if not self._opengl:
-                self._ear = GlxRequestRecorder(self._link)
+                self._glx_requests = GlxRequestRecorder(self._link)
             self._record_time("window_manager")
 
     def _launch(self) -> Program | None:
@@ -277,7 +277,7 @@ class XSession:
         from holo_tasks.desktop.fields.changed_field import Fields
         from holo_tasks.desktop.fields.focused_field import FocusedField
         from holo_tasks.desktop.input.direct_press import DirectPress
-        from holo_tasks.desktop.input.double_click import asked
+        from holo_tasks.desktop.input.double_click import double_click_limits
         from holo_tasks.desktop.input.gesture_looks import PointChecker
         from holo_tasks.desktop.input.gesture_player import GesturePlayer
         from holo_tasks.desktop.input.keyboard import Keyboard
@@ -293,11 +293,11 @@ class XSession:
         from holo_tasks.desktop.x11.stacking import stacked
 
         link, gate = self._link, self._gate
-        self._screen, self._bound = Screen(link, self._pixels), BoundMonitor(link, self._order["monitor"])
+        self._screen, self._bound = Screen(link, self._pixels_fd), BoundMonitor(link, self._order["monitor"])
         self._bound.begin()
         repaints = self._repaints = Repaints(self._display, self._screen.fingerprint)
         self._limit_to_monitor()
-        pulse = self._pulse = Pinger(link, repaints)
+        pulse = self._pinger = Pinger(link, repaints)
         settle = Settle(**self._order["settle"])
         mute = self._sandbox.mute if self._sandbox else ()
         # A client that waits for another machine sleeps too, although it may draw at any time.
@@ -306,25 +306,35 @@ class XSession:
         asleep = sleepers.look if sleepers else lambda: None
         on = self._bus or named_by(link, asked_for=self._order["accessibility"])
         self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
-        work = (self._work_in_flight(self._elements), [FAR] if self._order["far"] else [], self._repeats)
-        self._eyes = SettledScreen(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work)
+        work = (
+            self._work_in_flight(self._elements),
+            [REMOTE_NOTE] if self._order["far"] else [],
+            self._known_repainting_boxes,
+        )
+        self._settled_screen = SettledScreen(
+            self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work
+        )
         self._keyboard = Keyboard(link, gate)
         glance = PointChecker(link, self._screen, pulse, repaints, gate)
         authority, direct = Path(os.environ["XAUTHORITY"]), DirectPress(link, pulse, gate)
-        self._pointer = Pointer(self._display, authority, gate, glance, direct, partial(asked, link), asleep)
+        self._pointer = Pointer(
+            self._display, authority, gate, glance, direct, partial(double_click_limits, link), asleep
+        )
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
         keyboard = Keyboard(link, free := gate.for_person())
-        self._guest = ViewerInput(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
-        self._typed_in = SecretWindows(link)
-        fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
+        self._person_input = ViewerInput(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
+        self._secret_windows = SecretWindows(link)
+        fields = Fields(
+            self._settled_screen, self._screen, lambda: owner_of(link, None).box, self._secret_windows.inside
+        )
         far = self._remote_typing(lambda at: owner_of(link, at))
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
-        self._hands = GesturePlayer(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate))
+        self._gesture_player = GesturePlayer(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate))
         gate.owner_at = lambda at: owner_at(link, at)
         lasts = self._server is None and self._order["touches"]
         self._repaint_watch = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)
-        self._remembered = RecentFrames(link, self._screen, gate, self._repaint_watch)
-        gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
+        self._recent_frames = RecentFrames(link, self._screen, gate, self._repaint_watch)
+        gate.compared, gate.same_window = self._recent_frames.compare, self._recent_frames.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
 
     def _work_in_flight(self, elements: Elements) -> WorkInFlight | None:
@@ -334,7 +344,7 @@ class XSession:
         if self._order["far"]:
             return None
         forwarders = {helper.pid for helper in self._sandbox.helpers} if self._sandbox else set()
-        seen = (self._link, self._repaints, elements, self._repeats)
+        seen = (self._link, self._repaints, elements, self._known_repainting_boxes)
         programs = (lambda: self._helper_pids() - forwarders, self._bus_pid)
         return build_detector(*seen, *programs, alone=self._server is not None, own_network=self._sandbox is None)
 
@@ -355,14 +365,14 @@ class XSession:
 
         return [asdict(monitor) for monitor in monitors(self._link)]
 
-    def setting(self) -> Message:
+    def calibration_setting(self) -> Message:
         """Return the conditions under which a calibration is valid."""
-        from holo_tasks.desktop.calibration.click_window import setting
+        from holo_tasks.desktop.calibration.click_window import calibration_setting
 
-        return setting(self._link, self._order["app_env"] if self._order["app"] else {})
+        return calibration_setting(self._link, self._order["app_env"] if self._order["app"] else {})
 
     @cached_property
-    def targets(self) -> ClickWindows:
+    def click_windows(self) -> ClickWindows:
         """The test window for calibrations, which covers the area in which input is allowed."""
         from holo_tasks.desktop.calibration.click_window import ClickWindows
 
@@ -387,32 +397,32 @@ class XSession:
 
     def look(self, *, after_action: bool, windows: bool) -> Message:
         """Wait until the screen has settled, write its picture to the shared memory, and return its description."""
-        from holo_tasks.desktop.secrets.secret_windows import between
+        from holo_tasks.desktop.secrets.secret_windows import boxes_between
 
-        places: Places = {}
+        places: WindowBoxes = {}
         self._reconnect_if_dropped()
         self._limit_to_monitor()
 
         def first() -> None:
             nonlocal places
-            self._remembered.arrange()
-            places = self._typed_in.places()
+            self._recent_frames.arrange()
+            places = self._secret_windows.window_boxes()
 
         self._repaint_watch.confirm(self._gate.sleep)
-        windows = windows or self._typed_in.any  # the places of typed secrets can be masked only with the windows
+        windows = windows or self._secret_windows.any  # the places of typed secrets can be masked only with the windows
         ask = partial(self.read_ahead, early=True)
-        seen = self._eyes.look(after_action=after_action, windows=windows, first=first, asks=ask)
+        seen = self._settled_screen.look(after_action=after_action, windows=windows, first=first, asks=ask)
         while self._reconnect_if_dropped():
-            seen = self._eyes.look(after_action=False, windows=windows, first=first)
-        self._repaint_watch.looked(self._remembered.arranged_s, settled=seen.settled)
+            seen = self._settled_screen.look(after_action=False, windows=windows, first=first)
+        self._repaint_watch.looked(self._recent_frames.arranged_s, settled=seen.settled)
         return {
             **seen.to_message(),
             "bytes": self._screen.hand_over(seen.picture),
-            "number": self._remembered.keep(seen.picture),
+            "number": self._recent_frames.keep(seen.picture),
             "monitor": asdict(self._bound.box) if self._bound.box else None,
             "typed_in": [
                 [window, asdict(box) if box else None]
-                for window, box in between(places, self._typed_in.places()).items()
+                for window, box in boxes_between(places, self._secret_windows.window_boxes()).items()
             ],
             "asked_for_opengl": self._first_opengl_client(),
             "reconnected": self._remote.dropped if self._remote is not None else 0,
@@ -423,19 +433,19 @@ class XSession:
         if self._remote is None or not self._remote.mend(self._order["app_timeout_s"]):
             return False
         self._await_paint()
-        self._eyes.program_started()
+        self._settled_screen.program_started()
         return True
 
     def _first_opengl_client(self) -> str | None:
         """Return the first client that queried GLX on a server without it, and after that ``None``."""
-        who: str | None = None if self._ear is None else self._ear.asked()
+        who: str | None = None if self._glx_requests is None else self._glx_requests.asked()
         if who is not None:
-            self._ear = None
+            self._glx_requests = None
         return who
 
-    def meet(self) -> None:
+    def await_processing(self) -> None:
         """Make the next look wait until the program has processed the input of others."""
-        self._eyes.program_started()
+        self._settled_screen.program_started()
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture, and return its receipt as plain values.
@@ -451,12 +461,12 @@ class XSession:
         if isinstance(gesture, Scroll | Drag):
             self._repaint_watch.moves()
         if expects_change:
-            self._eyes.acts(getattr(gesture, "at", None) or getattr(gesture, "start", None))
+            self._settled_screen.acts(getattr(gesture, "at", None) or getattr(gesture, "start", None))
         try:
-            receipt = self._hands.do(gesture)
-            self._remembered.acted(gesture)
+            receipt = self._gesture_player.do(gesture)
+            self._recent_frames.acted(gesture)
         finally:
-            self._eyes.acted(self._hands.last_event_ns if expects_change else None)
+            self._settled_screen.acted(self._gesture_player.last_event_ns if expects_change else None)
         return {
             "done_at_ns": receipt.done_at_ns,
             "took_ns": receipt.took_ns,
@@ -464,12 +474,12 @@ class XSession:
             "left_out": HALF_WAY if far is not None and far.lost else receipt.left_out,
         }
 
-    def typed(self) -> list[Typed]:
+    def take_typed_places(self) -> list[Typed]:
         """Return the places of secrets that were typed since the last call, also after failed gestures."""
-        if self._hands is None:
+        if self._gesture_player is None:
             return []
-        typed: list[Typed] = self._hands.typed
-        self._hands.typed = []
+        typed: list[Typed] = self._gesture_player.typed
+        self._gesture_player.typed = []
         return typed
 
     def windows(self) -> list[Message]:
@@ -484,10 +494,10 @@ class XSession:
 
     def repainting_areas(self) -> list[Message]:
         """Return the areas that have repainted themselves from before the last look until now."""
-        return [asdict(area.box) for area in self._repaint_watch.steady(self._remembered.arranged_s)]
+        return [asdict(area.box) for area in self._repaint_watch.steady(self._recent_frames.arranged_s)]
 
-    def _repeats(self) -> list[Box]:
-        return [area.box for area in self._repaint_watch.known(self._remembered.arranged_s)]
+    def _known_repainting_boxes(self) -> list[Box]:
+        return [area.box for area in self._repaint_watch.known(self._recent_frames.arranged_s)]
 
     def owner(self, at: Point | None) -> Message:
         """Return the program that gets a press at a point or, without one, the keys."""
@@ -514,30 +524,30 @@ class XSession:
     def hand_to_person(self) -> None:
         """Leave pointer and keyboard to a person: release everything and restore the keyboard map."""
         self._release_and_restore()
-        self._pulse.await_manager()
+        self._pinger.await_manager()
 
     def take_from_person(self) -> None:
         """Release the keys and buttons that a person left pressed, and make the next look wait for their effects."""
-        self._guest.finish()
+        self._person_input.finish()
         self._let_go_of_all()
         # Another program that types may have remapped the free keys too, and restores its own later.
         self._keyboard.put_back()
-        self._pulse.await_manager()
-        self._eyes.program_started()
+        self._pinger.await_manager()
+        self._settled_screen.program_started()
         self._repaint_watch.acts()
 
-    def by_hand(self, inputs: Sequence[ByHand]) -> None:
+    def send_person_input(self, inputs: Sequence[ByHand]) -> None:
         """Send the input of a person at a live view. After a kill it releases everything and raises `Killed`."""
         try:
-            self._guest.do(inputs)
+            self._person_input.do(inputs)
         except Killed:
-            self._guest.let_go()
+            self._person_input.let_go()
             raise
 
     def open_vnc(self) -> Path:
         """Start a VNC server; return its socket."""
         server = vnc.launch(self._folder, self._env)
-        vnc.listening(server)
+        vnc.await_server(server)
         self._vnc[server.path] = server
         return server.path
 
@@ -549,14 +559,14 @@ class XSession:
     def leave(self) -> None:
         """Restore a borrowed X server: release everything, restore its keyboard map and store its repaints."""
         if self._keyboard is not None and self._server is None and self._link.alive():
-            self._guest.let_go()
+            self._person_input.let_go()
             self._release_and_restore()
             os.write(self._order["watch"], DONE.encode())
             self._repaint_watch.keep()
 
     def _release_and_restore(self) -> None:
         """Release all that we hold, and remove the lent keys from the keyboard map."""
-        self._hands.let_go()
+        self._gesture_player.let_go()
         with contextlib.suppress(HoloError):  # a frozen program, or a stop
             self._typist.finish()
         self._keyboard.put_back()
@@ -567,7 +577,7 @@ class XSession:
 
         asked: list[str] = []
         frozen = self._server is not None and is_stopped(self._server.process.pid)
-        if self._up and self._remote is None and not frozen and self._link.alive():
+        if self._is_up and self._remote is None and not frozen and self._link.alive():
             asked = ask_to_close(self._link, self._own_pids)
         if self._launched is not None:
             self._launched.profile.note_documents(self._own_pids())

@@ -38,7 +38,7 @@ def ask_all(folder: Path, reason: str) -> None:
     _write(folder, f"{_ALL}{_boot()}-{time.monotonic_ns()}", {"reason": reason})
 
 
-def asked(folder: Path, run_id: str, began_s: float) -> Path | None:
+def find_request(folder: Path, run_id: str, began_s: float) -> Path | None:
     """Return a request that applies to a run, or ``None``. Raises `OSError` if the folder cannot be read."""
     try:
         names = os.listdir(folder)  # noqa: PTH208  # half the time of iterdir, twenty times a second
@@ -68,7 +68,7 @@ def answer(folder: Path, run_id: str) -> None:
         _write(folder, f"{run_id}{_STOPPED}", {})
 
 
-def answered(folder: Path, run_id: str) -> bool:
+def has_stopped(folder: Path, run_id: str) -> bool:
     """Return whether input of a run is known to have stopped."""
     try:
         return (folder / f"{run_id}{_STOPPED}").exists()

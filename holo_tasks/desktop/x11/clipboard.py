@@ -40,7 +40,7 @@ def text_of(display: str, selection: str) -> str:
         for kind in ("UTF8_STRING", "STRING"):
             place = link.atom("HOLO_PASTED")
             link.conn.core.ConvertSelection(window, link.atom(selection), link.atom(kind), place, NOW)
-            if _answered(link):
+            if _wait_for_answer(link):
                 found = link.conn.core.GetProperty(False, window, place, ANY, 0, LONGEST).reply()
                 code = "utf-8" if kind == "UTF8_STRING" else "latin-1"
                 return bytes(found.value.buf()).decode(code, errors="replace") if found.format == 8 else ""
@@ -51,7 +51,7 @@ def text_of(display: str, selection: str) -> str:
     return ""
 
 
-def _answered(link: XConnection) -> bool:
+def _wait_for_answer(link: XConnection) -> bool:
     """Wait for the owner's answer. Return false if none arrives in time, or if the owner refuses this format."""
     link.conn.flush()
     until = time.monotonic() + PATIENCE_S

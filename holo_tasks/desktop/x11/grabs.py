@@ -16,7 +16,7 @@ import xcffib.xinput
 import xcffib.xproto
 
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.desktop.x11.windows import shown
+from holo_tasks.desktop.x11.windows import shown_windows
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 NOW = 0
@@ -67,7 +67,7 @@ def taken(link: XConnection, keys: Iterable[tuple[int, int]], windows: Iterable[
 
 def popup(link: XConnection) -> int:
     """Return the topmost override-redirect window, such as a menu or a locker. Returns zero without one."""
-    for window in reversed(shown(link)):
+    for window in reversed(shown_windows(link)):
         try:
             if link.conn.core.GetWindowAttributes(window).reply().override_redirect:
                 return window

@@ -31,14 +31,14 @@ class Peers:
         those of another network namespace.
         """
         if not (found := self._known.get(number, 0)):
-            found = self._asked(number)
+            found = self._ask_kernel(number)
             if found:
                 if len(self._known) >= MOST_KNOWN:
                     self._known.clear()
                 self._known[number] = found
         return found
 
-    def _asked(self, number: int) -> int:
+    def _ask_kernel(self, number: int) -> int:
         question = QUESTION.pack(socket.AF_UNIX, 0, 0, ANY, number, SHOW_PEER, ANY, ANY)
         try:
             if self._kernel is None:

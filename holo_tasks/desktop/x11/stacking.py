@@ -31,8 +31,8 @@ def stacked(link: XConnection) -> Stacked:
     owners: dict[int, Owner] = {}
     mask = ~link.setup.resource_id_mask & 0xFFFFFFFF
     found: Stacked = {}
-    for window, place in placed(link).items():
-        inside = _inside(link, window)
+    for window, place in child_boxes(link).items():
+        inside = _window_and_descendants(link, window)
         makers = {each & mask: each for each in reversed(inside)}
         manager = window & mask
         if len(makers) > 1:
@@ -42,12 +42,12 @@ def stacked(link: XConnection) -> Stacked:
         for maker, its in makers.items():
             if maker not in owners:
                 owners[maker] = owner_by(link, its)
-            programs.append(_titled(link, owners[maker], [each for each in inside if each & mask == maker]))
+            programs.append(_with_title(link, owners[maker], [each for each in inside if each & mask == maker]))
         found[window] = OnScreen(place[0], tuple(programs), place[1])
     return found
 
 
-def placed(link: XConnection) -> dict[int, tuple[Box, bool]]:
+def child_boxes(link: XConnection) -> dict[int, tuple[Box, bool]]:
     """Return for each child of the root window, lowest first, its box and whether it hides the windows below it."""
     shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
     core = link.conn.core
@@ -63,7 +63,7 @@ def placed(link: XConnection) -> dict[int, tuple[Box, bool]]:
     return found
 
 
-def between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
+def windows_between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
     """Return the windows of a picture that was taken between two calls of `stacked`.
 
     If the calls differ, each window covers both of its places, and none hides the windows below it.
@@ -100,7 +100,7 @@ def _reply(cookie: Any) -> Any:
         return None
 
 
-def _inside(link: XConnection, window: int) -> list[int]:
+def _window_and_descendants(link: XConnection, window: int) -> list[int]:
     """Return a window and all its descendants. Each level of the tree takes one wait."""
     found, level = [window], [window]
     while level:
@@ -115,7 +115,7 @@ def _inside(link: XConnection, window: int) -> list[int]:
     return found
 
 
-def _titled(link: XConnection, owner: Owner, windows: list[int]) -> Owner:
+def _with_title(link: XConnection, owner: Owner, windows: list[int]) -> Owner:
     """Return ``owner`` with the title of the first of three windows that has one."""
     for window in windows[:3]:  # a program's own top window, or the frame's child
         try:

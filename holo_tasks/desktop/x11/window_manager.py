@@ -1,6 +1,6 @@
 """Start the window manager of a virtual desktop: openbox, with our own configuration.
 
-`launch` starts it, and `managing` and `awake` wait for it; `x_session` calls them.
+`launch` starts it, and `await_manager` and `awake` wait for it; `x_session` calls them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BACKGROUND = 0x46637A
 
 
 def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start the window manager; `managing` waits for it.
+    """Start the window manager; `await_manager` waits for it.
 
     Its theme is the machine's default, whatever XDG folders programs get. Raises `DesktopFailed` if it is missing.
     """
@@ -53,7 +53,7 @@ def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
         ) from None
 
 
-def managing(link: XConnection, process: subprocess.Popen[bytes], folder: Path) -> None:
+def await_manager(link: XConnection, process: subprocess.Popen[bytes], folder: Path) -> None:
     """Wait until the window manager has claimed the screen. `awake` waits until it has started fully.
 
     Raises `DesktopFailed` if it ends or takes too long.

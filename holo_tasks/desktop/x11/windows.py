@@ -44,7 +44,7 @@ def windows(link: XConnection) -> list[Window]:
 
     active = active_window(link)
     found = []
-    for window in link.numbers(link.root, "_NET_CLIENT_LIST_STACKING") or shown(link):
+    for window in link.numbers(link.root, "_NET_CLIENT_LIST_STACKING") or shown_windows(link):
         try:
             if link.conn.core.GetWindowAttributes(window).reply().map_state != 2:
                 continue
@@ -56,7 +56,7 @@ def windows(link: XConnection) -> list[Window]:
     return found
 
 
-def shown(link: XConnection) -> list[int]:
+def shown_windows(link: XConnection) -> list[int]:
     """List the children of the root window that are mapped, on the screen and at least ``LEAST`` pixels large."""
     from holo_tasks.desktop.x11.x_connection import Refused
 

@@ -1,6 +1,6 @@
 """Start a private X server without a monitor (Xvfb).
 
-`launch` starts it and `listening` waits for it; `x_session` calls both.
+`launch` starts it and `await_server` waits for it; `x_session` calls both.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class StartingServer:
 
 
 def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool = True) -> StartingServer:
-    """Start a server on a free display number; `listening` waits for it.
+    """Start a server on a free display number; `await_server` waits for it.
 
     ``shares_memory`` turns on MIT-SHM. With it, clients name shared memory by a number, and the server attaches any
     memory of this machine, whoever owns it. So it must be off for a sandboxed program.
@@ -82,7 +82,7 @@ def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool
     return StartingServer(number, process, ready, opengl, shares_memory)
 
 
-def listening(starting: StartingServer, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
+def await_server(starting: StartingServer, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
     """Wait until the server accepts connections. If its number was taken meanwhile, start another one.
 
     Raises `DesktopFailed` if no server starts within ``timeout_s`` seconds or ``TRIES`` attempts.

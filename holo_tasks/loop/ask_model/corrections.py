@@ -40,13 +40,14 @@ class Corrections:
         """
         if self.made >= self.most:
             raise ModelFailed(
-                f"The model gave no usable {what}{often(self.made)}: {error}. Its last reply was {shown(reply)}."
+                f"The model gave no usable {what}{corrections_clause(self.made)}: {error}. "
+                f"Its last reply was {reply_excerpt(reply)}."
             ) from None
         self.made += 1
         self.last = Correction(error.tool, error.correction)
 
 
-def often(corrections: int) -> str:
+def corrections_clause(corrections: int) -> str:
     """Return a clause that says how often a model was corrected. Returns an empty string for 0."""
     return f", though it was corrected {corrections} time{'s' if corrections > 1 else ''}" if corrections else ""
 
@@ -57,7 +58,7 @@ def check_corrections(name: str, value: int) -> None:
         raise InvalidUsage(f"{name} must be from 0 to {MOST_CORRECTIONS}, not {value!r}.")
 
 
-def shown(reply: Reply) -> str:
+def reply_excerpt(reply: Reply) -> str:
     """Return a model's reply for people: shortened, and on one line."""
     calls = (f"{call.name}({call.arguments})" for call in reply.tool_calls)
     return quoted_start(" ".join([reply.content, *calls])) or "empty"

@@ -16,7 +16,7 @@ from holo_tasks.core import events
 from holo_tasks.core.errors import HoloError, LimitReached
 from holo_tasks.core.limits.budget import Guard, unpriced
 from holo_tasks.core.limits.money import Usage, image_tokens
-from holo_tasks.core.limits.overbilling import ALONE_S, Overbilling, Quote, meter
+from holo_tasks.core.limits.overbilling import RETEST_S, Overbilling, Quote, meter_id
 from holo_tasks.core.ports import BudgetStore, Reply
 from holo_tasks.core.prompts.model import Model, Request
 
@@ -62,11 +62,11 @@ async def predict(
         raise
     outcome = _Outcome()
     try:
-        reply = await model.client.complete(request.body, timeout_s=_patience(model, account))
+        reply = await model.client.complete(request.body, timeout_s=_call_timeout_s(model, account))
         usage = reply.usage or estimate(request, reply)
         outcome.billed = price.of(usage) if price else 0
         outcome.still_held = 0 if reply.usage else max(0, hold.worst_micro - outcome.billed)
-        outcome.seen = _seen(request, usage)
+        outcome.seen = _observed_overbilling(request, usage)
     except HoloError as error:
         outcome.still_held = hold.worst_micro if error.maybe_billed else 0
         await account.record(events.CallFailed(attempt=attempt, reason=str(error), transient=error.transient))
@@ -93,7 +93,7 @@ async def predict(
             cost_micro_usd=outcome.billed if price else None,
             estimated=reply.usage is None,
             finish_reason=reply.finish_reason,
-            content=_written(reply)[:20_000],
+            content=_reply_text(reply)[:20_000],
         )
     )
     return reply
@@ -131,16 +131,16 @@ class _Outcome:
 
 async def _reserve(model: Model, request: Request, account: CallAccount) -> _Hold:
     """Reserve the worst case of a call. The reply is limited to a shorter length if that makes the call affordable."""
-    guard, purse, counted = account.guard, account.purse, meter(model.client.endpoint, model.name)
+    guard, purse, counted = account.guard, account.purse, meter_id(model.client.endpoint, model.name)
     quote = Quote()
     if purse is not None and model.price is not None:
-        quote = await purse.quote(guard, counted, _patience(model, account))
-        if _fits_but_for_what_is_known(model, request, guard, quote, counted):
-            quote = await purse.alone(quote, counted, _patience(model, account)) or quote
-    expected = quote.known.or_more(guard.expected(counted))
+        quote = await purse.quote(guard, counted, _call_timeout_s(model, account))
+        if _fits_without_overbilling(model, request, guard, quote, counted):
+            quote = await purse.alone(quote, counted, _call_timeout_s(model, account)) or quote
+    expected = quote.known.maximum_with(guard.expected(counted))
     try:
         guard.check_time(account.now_s())
-        worst, request.body["max_tokens"] = _worst(model, request, guard, quote, expected)
+        worst, request.body["max_tokens"] = _worst_bill(model, request, guard, quote, expected)
         guard.reserve(worst)
         try:
             name = "" if purse is None else await purse.reserve(guard, worst)
@@ -150,7 +150,7 @@ async def _reserve(model: Model, request: Request, account: CallAccount) -> _Hol
     except LimitReached as error:
         if purse is not None:
             await asyncio.shield(purse.learn(quote, counted, None))
-        raise _explained(error, expected, shared=quote.known.any) from None
+        raise _with_overbilling(error, expected, shared=quote.known.is_expected) from None
     except BaseException:
         if purse is not None:
             await asyncio.shield(purse.learn(quote, counted, None))
@@ -158,22 +158,22 @@ async def _reserve(model: Model, request: Request, account: CallAccount) -> _Hol
     return _Hold(worst, name, counted, quote)
 
 
-def _fits_but_for_what_is_known(model: Model, request: Request, guard: Guard, quote: Quote, meter: str) -> bool:
+def _fits_without_overbilling(model: Model, request: Request, guard: Guard, quote: Quote, meter: str) -> bool:
     """Return whether a call is unaffordable only because of known overbilling."""
-    room, own = _room(guard, quote), guard.expected(meter)
-    if room is None or not quote.known.any:
+    room, own = _spendable_micro(guard, quote), guard.expected(meter)
+    if room is None or not quote.known.is_expected:
         return False
-    with_it, _ = _worst(model, request, guard, quote, quote.known.or_more(own))
-    without, _ = _worst(model, request, guard, quote, own)
+    with_it, _ = _worst_bill(model, request, guard, quote, quote.known.maximum_with(own))
+    without, _ = _worst_bill(model, request, guard, quote, own)
     return without <= room < with_it
 
 
-def _explained(error: LimitReached, expected: Overbilling, *, shared: bool) -> LimitReached:
+def _with_overbilling(error: LimitReached, expected: Overbilling, *, shared: bool) -> LimitReached:
     """Add to an error of a cost limit that the server overbills, and how to proceed."""
-    if error.limit != "max_cost_usd" or not expected.any:
+    if error.limit != "max_cost_usd" or not expected.is_expected:
         return error
     out = (
-        f" After {ALONE_S / 60:.0f} minutes without such a bill, one call is let through as a test. "
+        f" After {RETEST_S / 60:.0f} minutes without such a bill, one call is let through as a test. "
         "Repair the server and try again then."
         if shared
         else ""
@@ -181,7 +181,7 @@ def _explained(error: LimitReached, expected: Overbilling, *, shared: bool) -> L
     return LimitReached(f"{error} Its server {expected}.{out}", limit=error.limit, scope=error.scope)
 
 
-def _patience(model: Model, account: CallAccount) -> float:
+def _call_timeout_s(model: Model, account: CallAccount) -> float:
     """Return the time limit of a call in seconds."""
     deadline_s = account.guard.deadline_s
     left_s = model.call_timeout_s if deadline_s is None else max(0.001, deadline_s - account.now_s())
@@ -207,17 +207,17 @@ async def _settle(account: CallAccount, hold: _Hold, outcome: _Outcome) -> None:
         await asyncio.shield(account.purse.learn(hold.quote, hold.meter, outcome.seen, doubtful=doubtful))
 
 
-def _seen(request: Request, usage: Usage) -> Overbilling:
+def _observed_overbilling(request: Request, usage: Usage) -> Overbilling:
     most, allowed = most_prompt_tokens(request), int(request.body["max_tokens"])
-    return Overbilling.of(most, usage.prompt_tokens, allowed, usage.completion_tokens)
+    return Overbilling.of_bill(most, usage.prompt_tokens, allowed, usage.completion_tokens)
 
 
-def _room(guard: Guard, quote: Quote) -> int | None:
+def _spendable_micro(guard: Guard, quote: Quote) -> int | None:
     """Return the micro-USD that may still be spent; ``None`` without a cost limit."""
     return min((room for room in (guard.headroom_micro, quote.headroom_micro) if room is not None), default=None)
 
 
-def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected: Overbilling) -> tuple[int, int]:
+def _worst_bill(model: Model, request: Request, guard: Guard, quote: Quote, expected: Overbilling) -> tuple[int, int]:
     """Return the highest possible bill of a call in micro-USD, and the length of reply that it allows, in tokens."""
     price, most = model.price, int(request.body["max_tokens"])
     if price is None:
@@ -225,12 +225,12 @@ def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected:
             raise unpriced(model.name)
         return 0, most
     prompt = price.most(expected.most_prompt(most_prompt_tokens(request)), 0)
-    room = _room(guard, quote)
+    room = _spendable_micro(guard, quote)
     if room is not None and price.output > 0:
-        affordable = expected.allowed(int((room - prompt) / price.output))
+        affordable = expected.affordable_max_tokens(int((room - prompt) / price.output))
         if guard.in_doubt or not guard.cut_off:
             # A call may use a quarter of the money: failed calls stay reserved, and a few must not use up all.
-            fair = expected.allowed(int((room // 4 - prompt) / price.output))
+            fair = expected.affordable_max_tokens(int((room // 4 - prompt) / price.output))
             least = MIN_OUTPUT_TOKENS if guard.in_doubt else FAIR_OUTPUT_TOKENS
             affordable = min(affordable, max(fair, least))
         if MIN_OUTPUT_TOKENS <= affordable < most:
@@ -240,16 +240,16 @@ def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected:
 
 def prompt_tokens(request: Request) -> int:
     """Return an estimate of a request's prompt tokens: three characters per token, and images by their formula."""
-    images, characters = _size(request)
+    images, characters = _image_tokens_and_text_bytes(request)
     return images + -(-characters // 3)
 
 
 def most_prompt_tokens(request: Request) -> int:
     """Return an upper bound of a request's prompt tokens. No tokenizer makes more than one token of a byte."""
-    return sum(_size(request))
+    return sum(_image_tokens_and_text_bytes(request))
 
 
-def _size(request: Request) -> tuple[int, int]:
+def _image_tokens_and_text_bytes(request: Request) -> tuple[int, int]:
     """Return the tokens of the images, and the bytes of the text."""
     images = sum(image_tokens(shot.sent_size.width, shot.sent_size.height) for shot in request.shots)
     characters = len(json.dumps(request.body["tools"])) if "tools" in request.body else 0
@@ -269,6 +269,6 @@ def estimate(request: Request, reply: Reply) -> Usage:
     return Usage(prompt_tokens(request), most if reply.finish_reason == "length" else max(1, written))
 
 
-def _written(reply: Reply) -> str:
+def _reply_text(reply: Reply) -> str:
     calls = [f"{call.name}({call.arguments})" for call in reply.tool_calls]
     return "\n".join(filter(None, (reply.content, *calls)))

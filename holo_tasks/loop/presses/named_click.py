@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
-from holo_tasks.core.elements.known_elements import known
+from holo_tasks.core.elements.known_elements import redacted_tree
 from holo_tasks.core.elements.named_target import (
     Control,
     Mismatch,
@@ -23,7 +23,7 @@ from holo_tasks.core.elements.named_target import (
     spot_in,
 )
 from holo_tasks.core.elements.target_words import mentions_field, share_a_word
-from holo_tasks.core.prompts.scaling import FULL_SCALE, to_pixel, to_thousandths
+from holo_tasks.core.prompts.call_to_gesture import FULL_SCALE, to_pixel, to_thousandths
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall, DragAndDropCall, WriteAtCall
 from holo_tasks.core.prompts.toolbox import Space
 from holo_tasks.core.screen.frame import Frame, Shot
@@ -114,7 +114,7 @@ async def _mismatch(services: Services, end: _PressPoint, seen: NewestScreen) ->
 def _by_tree(elements: Elements, tree: ElementTree, end: _PressPoint, seen: NewestScreen) -> Mismatch | None:
     """Return the contradiction in a tree if the redacted tree shows the same one."""
     found = []
-    for each in (tree, known(tree, seen.masks, elements.tell, unseen=elements.unseen)):
+    for each in (tree, redacted_tree(tree, seen.masks, elements.tell, unseen=elements.unseen)):
         spot = spot_in(each, end.at)
         found.append(None if spot is None else end.mismatch(spot, controls_in(each)))
     by_all, outside = found

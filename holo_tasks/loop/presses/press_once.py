@@ -16,7 +16,7 @@ from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hot
 from holo_tasks.core.input.keynames import ESC, MODIFIERS, RETURN, TAB, keysym
 from holo_tasks.core.input.permit import FocusedButton, ReadsTargets, Scene, TextReader
 from holo_tasks.core.input.pressing import LINE_ENDS, is_wordy, presses
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Point

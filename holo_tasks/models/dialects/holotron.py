@@ -118,7 +118,7 @@ class Holotron:
                 correction=f"it did not match the format: {problems}. Reply with one corrected JSON object.",
             ) from None
         check_unicode(f"{flat.reasoning}{flat.element_type}")
-        call = self._translated(flat, answer_only)
+        call = self._to_call(flat, answer_only)
         least = self._profile.least_confidence
         if isinstance(call, ACTING) and flat.confidence < least:
             raise UnsureReply(
@@ -128,7 +128,7 @@ class Holotron:
             )
         return Step(thought=flat.reasoning, tool_call=call, confidence=flat.confidence)
 
-    def _translated(self, flat: FlatAction, answer_only: bool) -> AnyCall:
+    def _to_call(self, flat: FlatAction, answer_only: bool) -> AnyCall:
         """Translate the flat action to a call of the toolbox. Raises `UnusableReply` if that is not possible."""
         element = flat.reasoning if flat.element_type == "other" else f"{flat.element_type}: {flat.reasoning}"
         call: dict[str, Any]

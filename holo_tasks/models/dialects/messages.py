@@ -58,7 +58,7 @@ class Gallery:
         return text_part(self._placeholder) if place < self._gone else image_part(shot)
 
 
-def tagged(outcome: StepResult | Correction, tool: str) -> str:
+def in_outcome_tags(outcome: StepResult | Correction, tool: str) -> str:
     """Return the outcome of a step in the tags that the models were trained with."""
     if isinstance(outcome, Correction) or outcome.is_error:
         return f'<error tool="{tool}">\n{outcome.text}\n</error>'

@@ -13,7 +13,7 @@ from holo_tasks.core.prompts.macros import Macro
 from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
-from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, tagged
+from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, in_outcome_tags
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import Profile
 
@@ -56,10 +56,10 @@ class Structured:
                 case ModelStep():
                     messages.append({"role": "assistant", "content": self._as_json(entry.step)})
                 case StepResult():
-                    text = tagged(entry, self._toolbox.name(entry.tool_name))
+                    text = in_outcome_tags(entry, self._toolbox.name(entry.tool_name))
                     messages.append({"role": "user", "content": text})
         if correction:
-            before_last(messages, tagged(correction, correction.tool))
+            before_last(messages, in_outcome_tags(correction, correction.tool))
         body = {
             "model": profile.name,
             "messages": messages,

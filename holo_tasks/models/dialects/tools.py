@@ -14,7 +14,7 @@ from holo_tasks.core.prompts.model import Request
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.prompts.transcript import Correction, ModelStep, Observed, StepResult, Transcript
-from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, tagged
+from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, in_outcome_tags
 from holo_tasks.models.dialects.replies import check_ended
 from holo_tasks.models.profile import Profile
 
@@ -68,7 +68,7 @@ class Tools:
                     text = f"Error: {entry.text}" if entry.is_error else entry.text
                     messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
         if correction:
-            before_last(messages, tagged(correction, correction.tool))
+            before_last(messages, in_outcome_tags(correction, correction.tool))
         elif answer_only:
             before_last(messages, OUT_OF_STEPS)
         body = {

@@ -1,6 +1,6 @@
 """Store the newest calibration of each setting under ``HOLO_HOME``, for `holo-tasks doctor`.
 
-`store` writes a calibration, `stored` reads all for a display, and `summary` describes one.
+`store` writes a calibration, `read_stored` reads all for a display, and `summary` describes one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def store(home: Path | None, calibration: Calibration) -> None:
             file.write(_CALIBRATION.dump_json(calibration))
 
 
-def stored(home: Path, display: str) -> list[Calibration]:
+def read_stored(home: Path, display: str) -> list[Calibration]:
     """Return the calibrations measured on a display. Damaged files and files of another version are skipped."""
     found = []
     for path in sorted((home / FOLDER).glob("*.json")):

@@ -66,7 +66,7 @@ class Discovery:
             await walk.record(events.Inventoried(told=self._found, took_us=took_us))
         return self._found
 
-    async def _seen(self, run: Run) -> tuple[Box, Sequence[Mask]] | None:
+    async def _monitor_and_masks(self, run: Run) -> tuple[Box, Sequence[Mask]] | None:
         """Return the monitor's area on the screen and the masks in it, or ``None`` if the screen cannot be read."""
         try:
             frame = await run.desktop.look()
@@ -81,37 +81,37 @@ class Discovery:
         started, files, screen = await asyncio.gather(
             _in_time(programs, until_s),
             _in_time(recent, until_s),
-            _in_time(self._screen(run, desktop) if self.screen else _empty_screen(), until_s),
+            _in_time(self._windows_and_menus(run, desktop) if self.screen else _empty_screen(), until_s),
         )
         windows, menus = screen or ((), {})
         return Inventory(
             programs=started or (),
             # Cut after redaction: half a secret would not be recognized.
-            windows=tuple(one_line(title, CHARACTERS) for title in self._known(windows)),
+            windows=tuple(one_line(title, CHARACTERS) for title in self._redacted_texts(windows)),
             menus={
-                one_line(program, PROGRAM_CHARACTERS): self._known(each)
+                one_line(program, PROGRAM_CHARACTERS): self._redacted_texts(each)
                 for name, each in menus.items()
                 if (program := self.tell(name))
             },
-            recent=self._known(files or ()) if self.screen else (),
+            recent=self._redacted_texts(files or ()) if self.screen else (),
         )
 
-    def _known(self, texts: Sequence[str]) -> tuple[str, ...]:
+    def _redacted_texts(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Return the texts after redaction; a text with private content is dropped."""
         return tuple(filter(None, map(self.tell, texts)))
 
-    async def _screen(self, run: Run, desktop: Any) -> Screen:
+    async def _windows_and_menus(self, run: Run, desktop: Any) -> Screen:
         """Return window titles and menus, without masked windows and windows on other monitors.
 
         Both are empty if the desktop or its screen cannot be read.
         """
-        if not hasattr(desktop, "windows") or (seen := await self._seen(run)) is None:
+        if not hasattr(desktop, "windows") or (seen := await self._monitor_and_masks(run)) is None:
             return (), {}
         area, masks = seen
         elements = run.outside.elements
         try:
             windows: Sequence[Window] = [one for one in await desktop.windows() if may_leave(one.box, area, masks)]
-            tree = await elements.known(masks) if elements is not None else ElementTree()
+            tree = await elements.redacted_tree(masks) if elements is not None else ElementTree()
         except DesktopFailed:
             return (), {}  # the next screenshot reports the error
         titles = dict.fromkeys(one_line(window.title, LONGEST) for window in windows)

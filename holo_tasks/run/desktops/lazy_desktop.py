@@ -49,7 +49,7 @@ class LazyDesktop:
     """Password of the remote screen."""
     _desktop: Closable | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _served: tuple[str, float, Path] | None = None
+    _serve_arguments: tuple[str, float, Path] | None = None
     _latched: bool = False
 
     @property
@@ -64,10 +64,10 @@ class LazyDesktop:
 
     async def started(self) -> Closable:
         """Return the desktop, after starting it if needed."""
-        return await self._started()
+        return await self._start()
 
     async def look(self, *, after_action: bool = False) -> Frame:
-        desktop = await self._started()
+        desktop = await self._start()
         if self.tells_windows and isinstance(desktop, ports.ReportsWindows):
             desktop.tells_windows = True  # may be requested after the start
         return await desktop.look(after_action=after_action)
@@ -75,36 +75,36 @@ class LazyDesktop:
     async def do(
         self, gesture: Gesture, *, deadline: float | None = None, input_permit: InputPermit | None = None
     ) -> Receipt:
-        desktop = await self._started()
+        desktop = await self._start()
         return await desktop.do(gesture, deadline=deadline, input_permit=input_permit)
 
     async def owner_at(self, at: Point | None) -> Owner:
-        desktop = await self._started()
+        desktop = await self._start()
         return await desktop.owner_at(at)
 
     async def elements(self) -> ElementTree:
         """Return the accessibility tree; an incomplete, empty one if this desktop has none."""
-        desktop = await self._started()
+        desktop = await self._start()
         if not isinstance(desktop, ports.ReportsElements):
             return ElementTree(complete=False, why_not="This desktop gives no accessibility tree of its programs.")
         return await desktop.elements()
 
     async def shared_folder(self) -> SharedFolder:
         """Return the folder that the desktop's programs share with the agent. Raises `InvalidUsage` without one."""
-        desktop = await self._started()
+        desktop = await self._start()
         if not isinstance(desktop, ports.SharesFiles):
             raise InvalidUsage("This desktop shares no folder: use one that is started here, such as a VirtualDesktop.")
         return await desktop.shared_folder()
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
         """Attach the desktop to a run, now or as soon as it is started."""
-        self._served = (run_id, began_s, folder)
-        if self._gated is not None:
-            await self._gated.serve(*self._served)
+        self._serve_arguments = (run_id, began_s, folder)
+        if self._gated_desktop is not None:
+            await self._gated_desktop.serve(*self._serve_arguments)
 
     async def hold(self) -> None:
         """Give control of the screen to a person, after starting the desktop if needed."""
-        desktop = await self._started()
+        desktop = await self._start()
         if not isinstance(desktop, ports.Held):
             raise InvalidUsage("This desktop cannot be held for a person.")
         await desktop.hold()
@@ -124,7 +124,7 @@ class LazyDesktop:
             await self._desktop.by_hand(inputs)
 
     async def open_vnc(self) -> Path:
-        desktop = await self._started()
+        desktop = await self._start()
         if not isinstance(desktop, ports.Shown):
             raise InvalidUsage("This desktop cannot be shown to a person.")
         return await desktop.open_vnc()
@@ -135,31 +135,31 @@ class LazyDesktop:
 
     def renew(self, until_s: float) -> None:
         """Allow input until ``until_s``, as in `ports.Gated`."""
-        if self._gated is not None:
-            self._gated.renew(until_s)
+        if self._gated_desktop is not None:
+            self._gated_desktop.renew(until_s)
 
     def latch(self) -> None:
         """Stop all input permanently. A desktop that has not been started cannot be started any more."""
         self._latched = True
-        if self._gated is not None:
-            self._gated.latch()
+        if self._gated_desktop is not None:
+            self._gated_desktop.latch()
 
     @property
     def latched(self) -> bool:
-        return self._latched or (self._gated is not None and self._gated.latched)
+        return self._latched or (self._gated_desktop is not None and self._gated_desktop.latched)
 
     @property
     def at_rest(self) -> bool:
         """Whether nothing is pressed or in transit any more. True without a started desktop."""
-        return self._gated is None or self._gated.at_rest
+        return self._gated_desktop is None or self._gated_desktop.at_rest
 
     def kill(self) -> None:
         """Terminate the desktop by force if it was started."""
-        if self._gated is not None:
-            self._gated.kill()
+        if self._gated_desktop is not None:
+            self._gated_desktop.kill()
 
     @property
-    def _gated(self) -> ports.Gated | None:
+    def _gated_desktop(self) -> ports.Gated | None:
         return self._desktop if isinstance(self._desktop, ports.Gated) else None
 
     async def close(self) -> None:
@@ -167,15 +167,15 @@ class LazyDesktop:
         if self._desktop is not None:
             await self._desktop.close()
 
-    async def _started(self) -> Closable:
+    async def _start(self) -> Closable:
         async with self._starting:
             if self._desktop is None:
                 if self._latched:
                     raise Killed("The kill switch was used: no desktop is started.")
                 desktop = await self.start()
                 try:
-                    if self._served is not None and isinstance(desktop, ports.Gated):
-                        await desktop.serve(*self._served)
+                    if self._serve_arguments is not None and isinstance(desktop, ports.Gated):
+                        await desktop.serve(*self._serve_arguments)
                 except BaseException:
                     await desktop.close()
                     raise

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from holo_tasks.core.texts.visible_text import exact
-from holo_tasks.machine.patience import awaited
+from holo_tasks.machine.patience import retry_async_while_unavailable
 from holo_tasks.run.items.business_item import ItemRecords
 from holo_tasks.run.run import running_here
 from holo_tasks.safety.records.ledger import Claim
@@ -51,9 +51,9 @@ async def seat(name: str | Seat, *, of: int = 1) -> AsyncIterator[None]:
 @asynccontextmanager
 async def held(wanted: Seat) -> AsyncIterator[Claim]:
     """Hold a seat and return its claim. Losing the seat stops nothing by itself: the caller watches the claim."""
-    books = await asyncio.to_thread(ItemRecords.here)
+    books = await asyncio.to_thread(ItemRecords.of_current_run)
     seats = Seats(books.ledger.store)
-    await awaited(lambda: asyncio.to_thread(seats.declare, wanted))
+    await retry_async_while_unavailable(lambda: asyncio.to_thread(seats.declare, wanted))
     began, warned = time.monotonic(), False
 
     def waits() -> float:

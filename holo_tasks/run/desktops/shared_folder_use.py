@@ -1,6 +1,6 @@
 """Track which sub-goal uses the folder shared with the desktop's programs, and describe its files to the model.
 
-`sharing` holds the folder exclusively. `files_text` gives `pursue` the data for the model.
+`hold_exclusively` holds the folder exclusively. `files_text` gives `pursue` the data for the model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _sharing: ContextVar[SharedFolderUse | None] = ContextVar("holo_sharing", defaul
 
 
 @contextmanager
-def sharing(found: SharedFolderUse) -> Iterator[None]:
+def hold_exclusively(found: SharedFolderUse) -> Iterator[None]:
     """Hold the folder exclusively inside the block. Sub-goals inside may use it as well.
 
     Raises `InvalidUsage` if another sub-goal holds it.

@@ -67,7 +67,7 @@ class Spares(Generic[D]):
 
     def end(self, desktop: D) -> None:
         """Take a desktop down in the background. `close` waits for it."""
-        ending = asyncio.create_task(self._ended(desktop), context=self._context.copy())
+        ending = asyncio.create_task(self._end_desktop(desktop), context=self._context.copy())
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
@@ -84,7 +84,7 @@ class Spares(Generic[D]):
             await asyncio.wait(self._ending)
 
     def _begin(self) -> asyncio.Task[D]:
-        spare = asyncio.create_task(self._started(), context=self._context.copy())
+        spare = asyncio.create_task(self._start_spare(), context=self._context.copy())
         spare.add_done_callback(
             lambda done: done.cancelled() or done.exception()
         )  # take() raises it: no asyncio warning
@@ -94,7 +94,7 @@ class Spares(Generic[D]):
         while len(self._ready) < self._most and not self._closed:
             self._ready.append(self._begin())
 
-    async def _started(self) -> D:
+    async def _start_spare(self) -> D:
         for left in range(TRIES - 1, -1, -1):
             try:
                 desktop = await self._start()
@@ -108,7 +108,7 @@ class Spares(Generic[D]):
                 return desktop
         raise AssertionError
 
-    async def _ended(self, desktop: D) -> None:
+    async def _end_desktop(self, desktop: D) -> None:
         try:
             await self._end(desktop)
         except DesktopFailed as error:

@@ -24,10 +24,10 @@ from holo_tasks.core.texts.visible_text import exact
 from holo_tasks.machine.home import holo_home
 from holo_tasks.run.items.dead_letters import file_item
 from holo_tasks.run.items.journal import NOT_DONE, Probe, journalled, left_to_person, look_for_effect
-from holo_tasks.run.items.stored_results import stored
+from holo_tasks.run.items.stored_results import to_stored_json
 from holo_tasks.run.items.stored_work import Call, StoredFunction
 from holo_tasks.run.prefect_edge.flow_context import deployment_id, flow_run_id
-from holo_tasks.run.run import Run, current_guard, ending, progress, run_to_end, running_here, working
+from holo_tasks.run.run import Run, current_guard, progress, run_to_end, running_here, status_and_reason, under_claim
 from holo_tasks.run.subgoal_context import Subgoal
 from holo_tasks.safety.database.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.database.store import Store, store_at
@@ -49,7 +49,7 @@ class ItemRecords:
     run: Run | None = None
 
     @classmethod
-    def here(cls) -> ItemRecords:
+    def of_current_run(cls) -> ItemRecords:
         """Return the books of the current run, or open those under ``HOLO_HOME`` if no run is open."""
         if (run := running_here()) is not None:
             return cls(run.ledger, run.items, run.home, run)
@@ -115,7 +115,7 @@ class WorkItem:
             kept.same,
             {"kind": "flow", "deployment_id": deployment, WORKER: worker(), **kept.resume(call)},
             lambda done: kept.read(call.token, done),
-            lambda found: stored(kept.returns, found),
+            lambda found: to_stored_json(kept.returns, found),
         )
 
 
@@ -146,7 +146,7 @@ class Attempt:
         that `Pause` is raised instead, even from inside an exception group.
         """
         item, books = self.item, self.books
-        async with self._filed():
+        async with self._filing_errors():
             if not item.token:
                 return await work()
             async with books.ledger.at_work(item.token, item.goal, item.same) as self.claim:
@@ -157,7 +157,7 @@ class Attempt:
                 await books.skip(item.token, item.goal, item.title, done)
                 return result
 
-    async def looked(self, probe: Probe | None) -> Any:
+    async def probe_earlier(self, probe: Probe | None) -> Any:
         """Return the result of an earlier attempt, or `NOT_DONE` if it certainly had no effect.
 
         Raises `NeedsPerson` if the probe cannot tell.
@@ -185,7 +185,7 @@ class Attempt:
             with journalled(journal):
                 return await work()
         with left_to_person(claim):
-            with working(self.books.run, claim, journal):
+            with under_claim(self.books.run, claim, journal):
                 found = await work()
             text, result = self.item.write(found)
             await run_to_end(
@@ -203,7 +203,7 @@ class Attempt:
             run.subscribed.item(claim.token, self.item.title, "answered", layer=" + ".join(dict.fromkeys(layers)))
 
     @asynccontextmanager
-    async def _filed(self) -> AsyncIterator[None]:
+    async def _filing_errors(self) -> AsyncIterator[None]:
         """Put the item on the dead-letter list if the block raises."""
         try:
             yield
@@ -228,7 +228,7 @@ class Attempt:
         if self.finished:
             return
         item, run, claim = self.item, self.books.run, self.claim
-        status, why = ending(error, current_guard(), run)
+        status, why = status_and_reason(error, current_guard(), run)
         if run is not None:
             run.subscribed.item(item.token, item.title, status, why)
         if not item.token or (status != "killed" and self._is_mistake(error)):

@@ -60,7 +60,7 @@ async def file_item(
     except InvalidUsage as error:
         why = str(error)
     item = Item(token=token, goal=goal, **values, attempts=1, at=now_text())
-    message = await asyncio.to_thread(_noted, home, item, within, items.place, why)
+    message = await asyncio.to_thread(_write_note, home, item, within, items.place, why)
     logger.warning("%s", message)
     return message
 
@@ -73,7 +73,7 @@ def file_noted(home: Path) -> list[str]:
     """
     messages, elsewhere = [], Counter[str]()
     # Sub-goals inside others come first: the outer item then replaces them.
-    for note in sorted(pending_notes.left(home, NOTE), key=lambda note: INSIDE in note.says):
+    for note in sorted(pending_notes.pending(home, NOTE), key=lambda note: INSIDE in note.says):
         fields = dict(note.says)
         try:
             store = store_at(home)
@@ -97,7 +97,7 @@ def file_noted(home: Path) -> list[str]:
     ]
 
 
-def _noted(home: Path | None, item: Item, within: NestedItems, place: str, why: str) -> str:
+def _write_note(home: Path | None, item: Item, within: NestedItems, place: str, why: str) -> str:
     lost = f"{item.token!r} is not on the list of items that wait for a person ({why.rstrip('.')})"
     if home is None:
         return f"{lost}."

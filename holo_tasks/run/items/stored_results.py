@@ -1,6 +1,6 @@
 """Serialize a sub-goal's result for the ledger without the values of secrets.
 
-`stored` is used by `business_item`.
+`to_stored_json` is used by `business_item`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holo_tasks.safety.scrubbing import scrub_data, scrub_text
 Place = tuple[str | int, ...]
 
 
-def stored(returns: TypeAdapter[Any], result: Any) -> tuple[str, Any]:
+def to_stored_json(returns: TypeAdapter[Any], result: Any) -> tuple[str, Any]:
     """Return the result as JSON, and the value that a re-run will read from it. This call returns that value as well.
 
     Secrets are replaced wherever the result's type allows it. A value stays if the type allows no other text, because

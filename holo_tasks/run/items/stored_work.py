@@ -64,7 +64,7 @@ class StoredFunction:
     """The JSON schema of a result, or ``None`` if its type has no schema."""
 
     @classmethod
-    def of(
+    def describe(
         cls,
         function: Callable[..., Any],
         *,

@@ -49,14 +49,14 @@ def _place(path: Path) -> str:
     """Return a file's dotted name in its package, or folder and stem if it is in no package."""
     names, folder = [path.stem], path.parent
     if not (folder / "__init__.py").is_file():
-        return f"{_lasting(folder)}/{path.stem}"
+        return f"{_without_commit(folder)}/{path.stem}"
     while (folder / "__init__.py").is_file() and folder.name:
         names.insert(0, folder.name)
         folder = folder.parent
     return ".".join(names)
 
 
-def _lasting(folder: Path) -> str:
+def _without_commit(folder: Path) -> str:
     """Return a folder's name without the commit that is checked out in it.
 
     Only a suffix that Git confirms as the checked-out commit is removed. Another number may be a customer's, and two

@@ -16,12 +16,12 @@ from holo_tasks.run.prefect_edge.flow_run_notes import FLOW_RUN, give_up_late
 
 def catch_up(home: Path) -> Iterator[str]:
     """File noted items and report how flow runs ended; yield a message about each."""
-    if any(pending_notes.left(home, "item")):
+    if any(pending_notes.pending(home, "item")):
         from holo_tasks.run.items.dead_letters import file_noted
 
         yield from file_noted(home)
     yield from give_up_late(home)
-    if any(pending_notes.left(home, FLOW_RUN)):
+    if any(pending_notes.pending(home, FLOW_RUN)):
         from holo_tasks.prefect_server import local_only
         from holo_tasks.prefect_server.temporary import configured_api_url, is_up
 

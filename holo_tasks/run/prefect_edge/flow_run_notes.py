@@ -20,7 +20,7 @@ KEPT = timedelta(days=7)
 def give_up_late(home: Path) -> list[str]:
     """Delete expired notes; return a message for each."""
     messages = []
-    for note in pending_notes.left(home, FLOW_RUN):
+    for note in pending_notes.pending(home, FLOW_RUN):
         if note.age_s(time.time()) > KEPT.total_seconds():
             note.drop()
             messages.append(

@@ -69,7 +69,9 @@ async def report_noted(home: Path, *, temporary: bool = False) -> list[str]:
     """
     messages = give_up_late(home)
     here = [
-        note for note in pending_notes.left(home, FLOW_RUN) if note.says.get("server") == _server(temporary=temporary)
+        note
+        for note in pending_notes.pending(home, FLOW_RUN)
+        if note.says.get("server") == _server(temporary=temporary)
     ]
     if not here:
         return messages

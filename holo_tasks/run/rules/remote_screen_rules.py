@@ -27,18 +27,18 @@ def check_remote_rules(remote: str, rules: Rules, redaction: Redaction | None, s
     if not remote:
         return
     if rules.programs is not None and not any(map(_is_viewer, rules.programs)):
-        raise _refused(remote, f"rules.programs allows {', '.join(rules.programs) or 'no program'}", _CLIENT)
+        raise _refusal(remote, f"rules.programs allows {', '.join(rules.programs) or 'no program'}", _CLIENT)
     for rule in rules.confirm:
         if rule.programs is not None and not any(map(_is_viewer, rule.programs)):
-            raise _refused(
+            raise _refusal(
                 remote, f"a rule of confirm is about {', '.join(rule.programs)}", "Leave programs out of it."
             )
     if redaction is not None and redaction.windows:
-        raise _refused(remote, "redaction.windows masks windows by their program", "Mask regions, texts or patterns.")
+        raise _refusal(remote, "redaction.windows masks windows by their program", "Mask regions, texts or patterns.")
     for secret in secrets.values():
         if secret.title or not secret.fields:
             bound = f"its window's title {secret.title!r}" if secret.title else "a program's windows"
-            raise _refused(
+            raise _refusal(
                 remote, f"the secret {secret.name!r} is bound to {bound}", "Bind it to a field by its labels (fields)."
             )
 
@@ -50,5 +50,5 @@ def _is_viewer(program: str) -> bool:
     return is_viewer(Owner(executable=program))
 
 
-def _refused(remote: str, what: str, instead: str) -> InvalidUsage:
+def _refusal(remote: str, what: str, instead: str) -> InvalidUsage:
     return InvalidUsage(f"The desktop shows the screen of another machine ({remote}), and {what}: {WHY}. {instead}")

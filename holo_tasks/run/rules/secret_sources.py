@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.secrets.secret import NAME, Secret
 from holo_tasks.core.texts.error_text import first_line
-from holo_tasks.machine.patience import awaited, is_away
+from holo_tasks.machine.patience import is_away, retry_async_while_unavailable
 
 VARIABLE = "HOLO_SECRET_"
 _SOURCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|block:[a-z0-9-]+|")
@@ -113,7 +113,7 @@ async def _value(spec: SecretSpec, given: Mapping[str, str], environ: Mapping[st
         searched.append(f"the environment variable {variable} is not set")
     if kind in ("", "block"):
         name = place or spec.block
-        value = await awaited(lambda: _in_block(name)) if blocks else ""
+        value = await retry_async_while_unavailable(lambda: _in_block(name)) if blocks else ""
         if value:
             return value
         searched.append(

@@ -15,11 +15,13 @@ w.
 """
 _IGNORED = set(" \t\n.,;:'`´’‘\"“”-–—_·~^°")
 """Characters that OCR often loses or invents, so they are ignored."""
-_EXACT, _PER_MISTAKE = 4, 5
-"""Secrets of up to `_EXACT` characters must match exactly. Longer ones may have one error per `_PER_MISTAKE`
-characters.
+_LONGEST_EXACT, _CHARACTERS_PER_ERROR = 4, 5
+"""A secret of at most `_LONGEST_EXACT` characters must match without errors after folding.
+
+A longer secret may have one error per `_CHARACTERS_PER_ERROR` characters. `texts` searches a shorter one, of less than
+four characters, as a whole word instead.
 """
-_PIECE = 8
+_PIECE_LENGTH = 8
 """Consecutive characters of a longer secret that count as a leak, for example if a field shows only its end."""
 
 
@@ -64,21 +66,21 @@ def _folded(text: str, keeps: Callable[[str], bool], same: dict[int, int]) -> Fo
 
 def secret_in(secret: str, seen: Folded) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the original text that hold a secret, or a long piece of a secret."""
-    yield from folded_in(folded_secret(secret).text, seen)
+    yield from folded_secret_in(folded_secret(secret).text, seen)
 
 
-def folded_in(wanted: str, seen: Folded, *, exactly: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the same ranges for a secret that is folded already. ``exactly`` allows no errors and no pieces."""
+def folded_secret_in(wanted: str, seen: Folded, *, without_errors: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield the same ranges for a secret that is folded already. ``without_errors`` allows no errors and no pieces."""
     if not wanted:
         return
-    allowed = 0 if exactly or len(wanted) <= _EXACT else max(1, len(wanted) // _PER_MISTAKE)
+    allowed = 0 if without_errors or len(wanted) <= _LONGEST_EXACT else max(1, len(wanted) // _CHARACTERS_PER_ERROR)
     for start, end in approximate(wanted, seen.text, allowed):
         yield seen.span(start, end)
-    if len(wanted) > _PIECE and not exactly:
-        for n in range(len(wanted) - _PIECE + 1):
-            piece, start = wanted[n : n + _PIECE], -1
+    if len(wanted) > _PIECE_LENGTH and not without_errors:
+        for n in range(len(wanted) - _PIECE_LENGTH + 1):
+            piece, start = wanted[n : n + _PIECE_LENGTH], -1
             while (start := seen.text.find(piece, start + 1)) >= 0:
-                yield seen.span(start, start + _PIECE)
+                yield seen.span(start, start + _PIECE_LENGTH)
 
 
 def name_in(name: str, text: str) -> Iterator[tuple[int, int]]:

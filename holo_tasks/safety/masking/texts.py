@@ -11,24 +11,24 @@ from typing import Protocol
 from holo_tasks.core.screen.frame import Frame, Mask
 from holo_tasks.core.secrets.codes import NO_CODES, Codes
 from holo_tasks.core.secrets.scrub import encodings
-from holo_tasks.safety.masking.fuzzy_search import folded_in, folded_secret, name_in, secret_in
+from holo_tasks.safety.masking.fuzzy_search import folded_secret, folded_secret_in, name_in, secret_in
 from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, PrivatePart, find
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
 from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.masking.settings import WORDS
-from holo_tasks.safety.masking.word_boxes import part_of, rounded
+from holo_tasks.safety.masking.word_boxes import box_on_grid, part_of
 
 SECRET = "secret"
 _KNOWN_TEXTS = 4096
 _SHORTEST_FOLDED = 4
 """Letters and digits. A shorter secret is searched exactly."""
-_ENCODABLE, _ENCODED = 6, 8
+_SHORTEST_ENCODED_SECRET, _SHORTEST_ENCODED_FORM = 6, 8
 """Shortest secret whose encoded forms are searched, and shortest such form. Shorter ones resemble harmless words and
 amounts.
 """
 _COMMON = frozenset(folded_secret(word).text for word in WORDS)
 """Common words never count as a piece of a secret. A mask over `Password` would reveal the start of `password123`."""
-_DOUBTFUL = 0.8
+_DOUBTFUL_CONFIDENCE = 0.8
 """OCR confidence below which a number with a wrong checksum counts as misread."""
 
 
@@ -63,7 +63,7 @@ class TextMasker:
         self._names = tuple(names)
         self._patterns = {kind: Pattern(kind, pattern) for kind, pattern in (patterns or {}).items()}
         self._secrets = tuple((secrets or {}).values())
-        self._encoded = tuple(dict.fromkeys(form for secret in self._secrets for form in _encoded(secret)))
+        self._encoded = tuple(dict.fromkeys(form for secret in self._secrets for form in _encoded_forms(secret)))
         self._detectors = tuple(detectors)
         self._padding = padding
         self._codes = codes
@@ -85,7 +85,7 @@ class TextMasker:
         found = [(row, one) for row in (*rows, *alone) for one in self._in_row(frame, row)]
         found += [(wrap, one) for wrap in wraps_of(rows) for one in self._in_wrap(wrap)]
         masks = [
-            Mask(one.kind, rounded(part_of(frame, line, start, end), self._padding))
+            Mask(one.kind, box_on_grid(part_of(frame, line, start, end), self._padding))
             for row, one in found
             for line, start, end in row.parts(one.start, one.end)
         ]
@@ -136,18 +136,18 @@ class TextMasker:
                 whole = rf"(?<!\w)(?<!\w[.,]){re.escape(plain)}(?!\w)(?![.,]\w)" if known else re.escape(plain)
                 yield from (PrivatePart(SECRET, *match.span()) for match in re.finditer(whole, text))
         for code in self._codes.known():
-            for start, end in folded_in(folded_secret(code).text, seen, exactly=True):
+            for start, end in folded_secret_in(folded_secret(code).text, seen, without_errors=True):
                 if _is_whole(text, start, end, number=code.isdigit()):
                     yield PrivatePart(SECRET, start, end)
         for form in self._encoded:
-            for start, end in folded_in(form, seen):
+            for start, end in folded_secret_in(form, seen):
                 if folded_secret(text[start:end]).text not in _COMMON:
                     yield PrivatePart(SECRET, start, end)
 
     def _is_misread(self, frame: Frame, row: Row, one: PrivatePart) -> bool:
         """Return whether a number with a wrong checksum may be a private number that OCR misread."""
         parts = row.parts(one.start, one.end)
-        if min(line.score for line, _, _ in parts) < _DOUBTFUL:
+        if min(line.score for line, _, _ in parts) < _DOUBTFUL_CONFIDENCE:
             return True
         readings = [(line.text, *self._reader.again(frame, line.box)) for line, _, _ in parts]
         for n, others in enumerate(readings):
@@ -168,10 +168,10 @@ def _is_whole(text: str, start: int, end: int, *, number: bool) -> bool:
     return alone and (not number or sum(map(str.isdigit, text[start:end])) * 2 >= end - start)
 
 
-def _encoded(secret: str) -> Iterator[str]:
+def _encoded_forms(secret: str) -> Iterator[str]:
     """Yield the folded encodings of a secret that a program may show, as an address bar does."""
     known = folded_secret(secret).text
     for form in encodings(secret):
         folded = folded_secret(form).text
-        if len(secret) >= _ENCODABLE and len(folded) >= _ENCODED and folded != known:
+        if len(secret) >= _SHORTEST_ENCODED_SECRET and len(folded) >= _SHORTEST_ENCODED_FORM and folded != known:
             yield folded

@@ -13,8 +13,8 @@ from holo_tasks.core.ports import Masker
 from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.safety.masking.lines import LineReader, ReadLine
-from holo_tasks.safety.masking.word_boxes import rounded
-from holo_tasks.safety.redaction import masks_of, painted
+from holo_tasks.safety.masking.word_boxes import box_on_grid
+from holo_tasks.safety.redaction import masks_of, paint_masks
 
 KIND = "wireframe"
 _PAPER, _EDGE, _BLOCK, _INK = (255, 255, 255), (110, 110, 110), (205, 205, 205), (0, 0, 0)
@@ -59,7 +59,7 @@ class Wireframe:
         async with self._turn:
             masks = await masks_of((*self._stages, (content,)), frame, self._patience_s)
         drawn = await asyncio.to_thread(self._draw, frame, masks, content)
-        done = painted(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
+        done = paint_masks(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
         whole = Mask(KIND, Box.whole(frame.size))
         return replace(done, masks=(whole, *done.masks))
 
@@ -74,7 +74,7 @@ class Wireframe:
         shown = [line for line in content.lines if not any(line.box.intersects(mask.box) for mask in masks)]
         for number, line in enumerate(sorted(shown, key=lambda line: (line.box.top, line.box.left)), start=1):
             word = self._words.get(_normalized(line.text))
-            box = line.box if word else rounded(line.box, 0)
+            box = line.box if word else box_on_grid(line.box, 0)
             draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), fill=None if word else _BLOCK)
             size = min(_LARGEST, max(_SMALLEST, line.box.height * 2 // 3))
             at = (box.left + 2, box.top + box.height / 2)

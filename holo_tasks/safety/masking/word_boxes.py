@@ -82,7 +82,7 @@ def extents_of(frame: Frame, line: ReadLine) -> list[Extent]:
     return found
 
 
-def rounded(box: Box, padding: int) -> Box:
+def box_on_grid(box: Box, padding: int) -> Box:
     """Return the box enlarged by ``padding``, with its edges moved outwards to the grid."""
     left, top = (box.left - padding) // ACROSS * ACROSS, (box.top - padding) // DOWN * DOWN
     right = -(-(box.right + padding) // ACROSS) * ACROSS

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson
-from holo_tasks.loop.consent import ApprovalQuestion
+from holo_tasks.loop.approval import ApprovalQuestion
 from holo_tasks.safety.database.store import HURRY_S, TABLES, Prose, Store
 
 TTL_S = 900.0

@@ -107,7 +107,7 @@ class Budgets:
         first = await _poll(ask, meter, patience_s)
         if not first:
             return None
-        lone = Quote(quote.headroom_micro, first=first)
+        lone = Quote(quote.headroom_micro, probe=first)
         self._start_renewal(meter, lone)
         return lone
 
@@ -116,21 +116,21 @@ class Budgets:
 
         ``seen`` is ``None`` if the call brought no bill.
         """
-        if (staying := self._renewals.pop(quote.first, None)) is not None:
+        if (staying := self._renewals.pop(quote.probe, None)) is not None:
             staying.cancel()
         if seen is None:
-            if quote.first:
-                await asyncio.to_thread(self._meters.give_up, meter, quote.first, doubtful=doubtful)
+            if quote.probe:
+                await asyncio.to_thread(self._meters.give_up, meter, quote.probe, doubtful=doubtful)
         elif quote.headroom_micro is None:
             # This run has no limit on money. The bill only helps other runs, so ignore a lost database.
             with suppress(StoreLost):
                 await asyncio.to_thread(self._meters.learn, meter, seen, patience_s=HURRY_S)
-        elif quote.first or quote.known.after(seen) != quote.known:
-            await asyncio.to_thread(self._meters.learn, meter, seen, quote.first)
+        elif quote.probe or quote.known.after_bill(seen) != quote.known:
+            await asyncio.to_thread(self._meters.learn, meter, seen, quote.probe)
 
     def _start_renewal(self, meter: str, quote: Quote) -> None:
-        if quote.first:
-            self._renewals[quote.first] = asyncio.create_task(self._renew(meter, quote.first))
+        if quote.probe:
+            self._renewals[quote.probe] = asyncio.create_task(self._renew(meter, quote.probe))
 
     async def _renew(self, meter: str, first: str) -> None:
         # If the database is away, the probe only becomes stale, and another call takes over.

@@ -106,7 +106,7 @@ def look(store: Store, only: str | None = None) -> Fleet:
     """Return the state of all queues, or of one queue and the runs that work on it."""
     items, shares = WorkItems(store), _shares(store)
     names = [name for name in items.lists() if only in (None, name)]
-    spent = _spent(store)
+    spent = _spend_of_runs(store)
     lists = tuple(_list(items, name, shares, spent) for name in names)
     workers = _workers(store)
     runs = (_run(store, row, shares, workers) for row in RunBook(store).running())
@@ -115,7 +115,7 @@ def look(store: Store, only: str | None = None) -> Fleet:
 
 def look_at_list(store: Store, name: str) -> ListState:
     """Return the state of one queue."""
-    return _list(WorkItems(store), name, _shares(store), _spent(store))
+    return _list(WorkItems(store), name, _shares(store), _spend_of_runs(store))
 
 
 def _list(items: WorkItems, name: str, shares: Sequence[_Share], spent: Mapping[str, int]) -> ListState:
@@ -140,7 +140,7 @@ def _shares(store: Store) -> list[_Share]:
         return [_Share(row.list, row.flow_run_id, int(row.taken), int(row.done)) for row in db.execute(counted)]
 
 
-def _spent(store: Store) -> dict[str, int]:
+def _spend_of_runs(store: Store) -> dict[str, int]:
     """Return the spend of flow runs with items, if they are over and all of their spend is known."""
     unknown = sa.case(((RUNS.c.status == "running") | RUNS.c.spent_micro.is_(None), 1), else_=0)
     these = RUNS.c.flow_run_id.in_(sa.select(_COLUMNS.flow_run_id).where(_COLUMNS.flow_run_id != ""))

@@ -142,13 +142,13 @@ class Items:
 
     def of(self, token: str) -> list[Item]:
         """Return the items of a token, one for each goal, oldest failure first."""
-        return self._listed(ITEMS.c.token == token)
+        return self._items_where(ITEMS.c.token == token)
 
     def all(self) -> list[Item]:
         """Return all items, oldest failure first."""
-        return self._listed(sa.true())
+        return self._items_where(sa.true())
 
-    def _listed(self, which: sa.ColumnElement[bool]) -> list[Item]:
+    def _items_where(self, which: sa.ColumnElement[bool]) -> list[Item]:
         with self._store.transaction() as db:
             rows = db.execute(sa.select(ITEMS).where(which).order_by(ITEMS.c.at, ITEMS.c.token, ITEMS.c.goal)).all()
         return [_item(row) for row in rows]

@@ -53,7 +53,7 @@ class Kills:
             values = {"run_id": run_id, "reason": reason, "era": self._store.era, "at_s": at_s}
             return int(connection.execute(KILLS.insert().values(values).returning(KILLS.c.id)).scalar_one())
 
-    def asked(self, run_id: str, flow_run_ids: Iterable[str], began_s: float) -> Kill | None:
+    def find_request(self, run_id: str, flow_run_ids: Iterable[str], began_s: float) -> Kill | None:
         """Return a request for a run, or ``None``.
 
         A request matches the run's own id at any time. It matches one of the flow run ids, or all runs, only if it was

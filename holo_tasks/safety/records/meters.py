@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from holo_tasks.core.limits.overbilling import ALONE_S, Overbilling
+from holo_tasks.core.limits.overbilling import RETEST_S, Overbilling
 from holo_tasks.safety.database.store import PATIENCE_S, TABLES, Store, add
 
 STALE_S = 6.0
@@ -48,7 +48,7 @@ class Meters:
         row = db.execute(sa.select(METERS).where(METERS.c.meter == meter)).one_or_none()
         if row is not None and row.known:
             return _overbilling_of(row), ""
-        add(db, METERS, meter=meter, **self._unknown(db))
+        add(db, METERS, meter=meter, **self._unmeasured_row(db))
         row, now_s = self._lock_row(db, meter)
         if row.known:
             return _overbilling_of(row), ""
@@ -59,14 +59,14 @@ class Meters:
     def alone(self, db: sa.Connection, meter: str) -> str | None:
         """Return the name of a new probe call that checks whether a server still bills too much.
 
-        Returns an empty string if the last check was less than `ALONE_S` ago, and ``None`` while another probe call is
+        Returns an empty string if the last check was less than `RETEST_S` ago, and ``None`` while another probe call is
         out.
         """
         row, now_s = self._lock_row(db, meter)
         silence_s = self._idle_s(row, now_s)
         if row.first and silence_s <= STALE_S:
             return None
-        return self._begin_probe(db, meter, now_s) if silence_s >= ALONE_S else ""
+        return self._begin_probe(db, meter, now_s) if silence_s >= RETEST_S else ""
 
     def renew(self, meter: str, first: str) -> None:
         """Renew a probe call that has not returned yet."""
@@ -76,24 +76,24 @@ class Meters:
     def give_up(self, meter: str, first: str, *, doubtful: bool = False) -> None:
         """End a probe call without a bill. The next one may begin at once.
 
-        A ``doubtful`` call may have been billed too much, so `alone` allows the next check only after `ALONE_S`.
+        A ``doubtful`` call may have been billed too much, so `alone` allows the next check only after `RETEST_S`.
         """
         with self._store.transaction() as db:
-            heard_s = self._store.now_s(db) - (0 if doubtful else ALONE_S)
+            heard_s = self._store.now_s(db) - (0 if doubtful else RETEST_S)
             db.execute(_update_probe(meter, first).values(first="", heard_s=heard_s, era=self._store.era))
 
     def learn(self, meter: str, seen: Overbilling, first: str = "", patience_s: float = PATIENCE_S) -> None:
         """Add the overbilling of one bill. ``first`` is the name of the probe call that brought it, or empty."""
 
         def learn(db: sa.Connection) -> None:
-            add(db, METERS, meter=meter, **self._unknown(db))
+            add(db, METERS, meter=meter, **self._unmeasured_row(db))
             row, now_s = self._lock_row(db, meter)
-            estimate, heard_s, era = _overbilling_of(row).after(seen), row.heard_s, row.era
-            if seen.any:
+            estimate, heard_s, era = _overbilling_of(row).after_bill(seen), row.heard_s, row.era
+            if seen.is_expected:
                 heard_s, era = now_s, self._store.era
             elif row.known and first and row.first == first:
                 # A check found no excess: halve the estimate, and allow the next check at once.
-                estimate, heard_s, era = estimate.halved(), now_s - ALONE_S, self._store.era
+                estimate, heard_s, era = estimate.after_clean_probe(), now_s - RETEST_S, self._store.era
             waits = row.first if row.known and row.first != first else ""
             values: dict[str, Any] = {
                 "prompt": estimate.prompt,
@@ -106,7 +106,7 @@ class Meters:
 
         self._store.do(learn, patience_s)
 
-    def _unknown(self, db: sa.Connection) -> dict[str, Any]:
+    def _unmeasured_row(self, db: sa.Connection) -> dict[str, Any]:
         heard = {"heard_s": self._store.now_s(db), "era": self._store.era}
         return {"known": False, "prompt": 1.0, "completion": 1.0, "longest": 0, "first": "", **heard}
 
@@ -122,9 +122,9 @@ class Meters:
         return first
 
     def _idle_s(self, row: sa.Row[Any], now_s: float) -> float:
-        """Return the seconds since the last sign of life, or `ALONE_S` if the two times cannot be compared."""
+        """Return the seconds since the last sign of life, or `RETEST_S` if the two times cannot be compared."""
         comparable = row.era == self._store.era and row.heard_s <= now_s
-        return now_s - float(row.heard_s) if comparable else ALONE_S
+        return now_s - float(row.heard_s) if comparable else RETEST_S
 
 
 def _overbilling_of(row: sa.Row[Any]) -> Overbilling:

@@ -44,9 +44,9 @@ class UsedCodes:
         Waits for the next code if the current one is used or about to expire. Raises `SecretRefused` after about two
         periods, if other runs keep taking the codes.
         """
-        return tuple([(name, await self._reserved(name)) for name in sorted(names) if name in self._seeds])
+        return tuple([(name, await self._last_reserved(name)) for name in sorted(names) if name in self._seeds])
 
-    async def _reserved(self, name: str) -> int:
+    async def _last_reserved(self, name: str) -> int:
         seed, waited_s = self._seeds[name], 0.0
         left_s = min(LEFT_S + TYPING_DELAY_S, seed.period_s / 2)
         while True:

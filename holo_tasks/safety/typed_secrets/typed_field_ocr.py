@@ -52,10 +52,13 @@ class TypedTexts:
             )
             return self._fields.unread()
         judged = self._fields.judged(frame, [mask.box for mask in found if mask.kind == SECRET])
-        return [*(_widened(mask, frame.size.width) if mask.kind == SECRET else mask for mask in found), *judged]
+        return [
+            *(_with_rounded_width(mask, frame.size.width) if mask.kind == SECRET else mask for mask in found),
+            *judged,
+        ]
 
 
-def _widened(mask: Mask, screen: int) -> Mask:
+def _with_rounded_width(mask: Mask, screen: int) -> Mask:
     """Return a mask whose width is rounded up, so that it does not reveal the number of characters."""
     box = mask.box
     width = min(-(-box.width // SIZES) * SIZES, screen - box.left)

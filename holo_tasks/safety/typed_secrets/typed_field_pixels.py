@@ -179,7 +179,7 @@ def same_around(field: Typed, now: Pixels) -> bool:
     return gone <= (1 - SAME_AROUND) * there if there else _white_pixels(changed) == 0
 
 
-def cleared(field: Typed, now: Pixels) -> bool:
+def is_cleared(field: Typed, now: Pixels) -> bool:
     """Return whether a field looks as before the typing, or is empty, ignoring a caret."""
     if as_before(field, now):
         return True

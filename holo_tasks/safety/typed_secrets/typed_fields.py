@@ -55,11 +55,11 @@ from holo_tasks.safety.typed_secrets.typed_field_pixels import (
     Pattern,
     Pixels,
     as_before,
-    cleared,
     columns,
     differs,
     eighths,
     inner,
+    is_cleared,
     picture_of,
     pieces_left,
     same_around,
@@ -285,7 +285,7 @@ class _FrameSearch:
             now = self._screen.crop(known.field.around.moved(*move).corners)
             here = same_around(known.field, now)
             if here and not was_cleared:
-                live[move] = cleared(known.field, now)
+                live[move] = is_cleared(known.field, now)
                 if not live[move]:
                     self._remember(known, move, now)
             elif any(pieces_left(look, now) for look in known.looks):
@@ -313,7 +313,7 @@ class _FrameSearch:
             now = self._screen.crop(known.field.around.moved(*move).corners)
             if not same_around(known.field, now):
                 strange = strange or not as_before(known.field, now)
-            elif not cleared(known.field, now):
+            elif not is_cleared(known.field, now):
                 live[move] = False
                 known.remember(now)
         if moves:

@@ -94,7 +94,7 @@ async def test_runs_are_started_for_ready_items_until_every_item_ended() -> None
     async def lost_at_first(number: int, run: FlowRun) -> State[Any]:
         if number > 1:
             return await worked(number, run)
-        ledger = ItemRecords.here().ledger
+        ledger = ItemRecords.of_current_run().ledger
         with ledger.claim("worker:gone", "work list") as claim:
             await asyncio.to_thread(_take, claim)
         return Crashed(message="The process was killed.")
@@ -123,7 +123,7 @@ async def test_a_run_on_a_dead_machine_is_replaced() -> None:
     async def dead_at_first(number: int, run: FlowRun) -> State[Any]:
         if number > 1:
             return await worked(number, run)
-        with ItemRecords.here().ledger.claim(new_worker(str(run.id)), GOAL) as claim:
+        with ItemRecords.of_current_run().ledger.claim(new_worker(str(run.id)), GOAL) as claim:
             await asyncio.to_thread(_take, claim, "dead")
         await asyncio.Event().wait()  # its end is never reported to Prefect
         raise AssertionError

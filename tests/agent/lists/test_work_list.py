@@ -106,7 +106,7 @@ async def test_the_outcome_of_an_item_decides_whether_it_is_retried(home: Path) 
     }  # fmt: skip
     # The second try of "broken" found that the first may have had an effect.
     assert await reports.counts() == QueueCounts(done=1, failed=2, person=2)
-    waiting = {item.token for item in ItemRecords.here().items.all()}
+    waiting = {item.token for item in ItemRecords.of_current_run().items.all()}
     assert waiting == {"check-closed", "check-doubtful", "check-broken"}
     said, code = retry(home, "check-broken", done=None, not_done=True, again=lambda arguments: 1)
     assert (code, "free to be worked on again" in said) == (0, True)
@@ -127,7 +127,7 @@ async def test_a_technical_failure_waits_for_a_retry_without_a_person() -> None:
     outcomes = [one async for one in reports.map(read)]
     assert isinstance(outcomes[0].error, DesktopFailed)
     assert await reports.counts() == QueueCounts(waiting=1)
-    assert ItemRecords.here().items.all() == []
+    assert ItemRecords.of_current_run().items.all() == []
     found = await reports.find("1")
     assert found is not None
     assert (found.tries, found.status, found.reason) == (1, "desktop_failed", "The screen is gone.")
@@ -187,7 +187,7 @@ def test_drain_waits_for_the_machines_runs_and_lists_them(home: Path) -> None:
     working.close()
     assert drain(home, 60, off=False)[1] == 0
     (home / "draining").write_text("before the machine was started")
-    assert not draining.asked(home)
+    assert not draining.is_draining(home)
     with pytest.raises(InvalidUsage, match="--wait"):
         drain(home, float("nan"), off=False)
 

@@ -34,7 +34,7 @@ def differences(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def compiled(traces: Any, chosen: Any, reader: Any, name: str) -> Any:
         return SimpleNamespace(text=f"# {len(chosen)} runs\n{TEXT}", parameters={"order": "text"})
 
-    monkeypatch.setattr(Learning, "_found", found)
+    monkeypatch.setattr(Learning, "_find_recording", found)
     monkeypatch.setattr(learning_module, "compiled_of", compiled)
     monkeypatch.setattr(learning_module, "difference", lambda *given: said.pop(0) if said else "")
     return said

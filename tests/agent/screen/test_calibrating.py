@@ -21,7 +21,7 @@ from holo_tasks.core.screen.calibration import Axis, Calibration, Correction, Pa
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.machine.home import holo_home
-from holo_tasks.run.desktops.calibrations import store, stored
+from holo_tasks.run.desktops.calibrations import read_stored, store
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
 from tests.support.agents import agent, events
@@ -65,8 +65,8 @@ async def test_clicks_on_the_projects_own_window_are_measured_through_all_doors(
     assert (found.setting.display, found.setting.screen, found.notes) == ("virtual", (800, 500), ())
     kinds = [event.kind for event in events(trace)]
     assert kinds.count("action") == kinds.count("receipt") == 5
-    assert stored(tmp_path / "holo", "virtual") == [found]
-    assert stored(tmp_path / "holo", ":0") == []
+    assert read_stored(tmp_path / "holo", "virtual") == [found]
+    assert read_stored(tmp_path / "holo", ":0") == []
     again, later = await measuring(False, True)
     assert again == [found, found]
     clicks = [event.kind for event in events(later)].count("action")

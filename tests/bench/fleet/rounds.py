@@ -200,12 +200,12 @@ class Round:
             await asyncio.sleep(LOOK_S)
 
     async def _last_look(self, killer: Killer) -> None:
-        from holo_tasks.machine.patience import awaited
+        from holo_tasks.machine.patience import retry_async_while_unavailable
 
         waiting = [one for one in killer.done if one.elsewhere_s is None]
         if not waiting:
             return
-        states = await awaited(lambda: asyncio.to_thread(self._states))
+        states = await retry_async_while_unavailable(lambda: asyncio.to_thread(self._states))
         for one in waiting:
             if all(states.get(item) not in ("ready", "taken") for item in one.had):
                 one.elsewhere_s = time.time() - one.at
@@ -337,7 +337,7 @@ def _list(name: str) -> Any:
 def _store() -> Any:
     from holo_tasks.run.items.business_item import ItemRecords
 
-    return ItemRecords.here().ledger.store
+    return ItemRecords.of_current_run().ledger.store
 
 
 def memory_of_a_desktop(came: Came) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from holo_tasks.core.elements.elements import NOWHERE, Application, ElementTree
-from holo_tasks.core.elements.known_elements import known, known_element
+from holo_tasks.core.elements.known_elements import redacted_element, redacted_tree
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.secrets.scrub import Scrubber
@@ -43,7 +43,7 @@ def texts(tree: ElementTree) -> str:
 
 
 def test_an_element_that_touches_a_mask_loses_its_texts_and_those_inside() -> None:
-    told = known(FORM, ON_ANNA)
+    told = redacted_tree(FORM, ON_ANNA)
     assert "Anna" not in texts(told)
     assert [each.name for each in told.elements if each.name] == ["12.50", "Save", "File", "Open", "Pin"]
     assert [(each.role, each.box, each.states) for each in told.elements] == [
@@ -52,20 +52,20 @@ def test_an_element_that_touches_a_mask_loses_its_texts_and_those_inside() -> No
 
 
 def test_children_of_a_masked_control_lose_their_texts() -> None:
-    told = known(FORM, [Mask("name", Box(80, 55, 10, 10))])
+    told = redacted_tree(FORM, [Mask("name", Box(80, 55, 10, 10))])
     assert "in full" not in texts(told)
     assert "12.50" in texts(told)
 
 
 def test_a_protected_field_keeps_only_its_name() -> None:
-    told = known(FORM, [])
+    told = redacted_tree(FORM, [])
     assert (told.elements[12].name, told.elements[12].value) == ("Pin", "")
     assert "1234" not in texts(told)
     assert told.elements[3].value == "Anna"
 
 
 def test_elements_off_the_screen_lose_their_texts_if_masks_were_searched() -> None:
-    told = known(FORM, [], unseen=False)
+    told = redacted_tree(FORM, [], unseen=False)
     assert "scrolled" not in texts(told)
     assert "out of sight" not in texts(told)
     assert "Open" not in texts(told)
@@ -74,15 +74,15 @@ def test_elements_off_the_screen_lose_their_texts_if_masks_were_searched() -> No
 
 def test_a_window_off_the_screen_keeps_its_title_only_without_masks() -> None:
     tree = tree_of(window(NOWHERE, "Anna's letters"), element("button", "Answer Anna", NOWHERE))
-    assert "Anna" in texts(known(tree, []))
-    assert "Anna" not in texts(known(tree, ON_ANNA))
+    assert "Anna" in texts(redacted_tree(tree, []))
+    assert "Anna" not in texts(redacted_tree(tree, ON_ANNA))
 
 
 def test_the_title_of_a_program_without_a_tree_is_removed_if_there_are_masks() -> None:
     silent = Application("Anna's letters", 9, "", "none", note="it tells nothing")
     tree = ElementTree((), (silent,), complete=False, why_not="Anna's letters: it tells nothing.")
-    assert known(tree, []) == tree
-    told = known(tree, ON_ANNA)
+    assert redacted_tree(tree, []) == tree
+    told = redacted_tree(tree, ON_ANNA)
     assert "Anna" not in f"{told.applications} {told.why_not}"
     assert told.why_not
 
@@ -90,14 +90,14 @@ def test_the_title_of_a_program_without_a_tree_is_removed_if_there_are_masks() -
 @pytest.mark.parametrize("masks", [[], ON_ANNA, [Mask("window", Box(0, 0, 400, 300))]])
 @pytest.mark.parametrize("unseen", [True, False])
 def test_a_single_element_is_redacted_as_in_the_whole_tree(masks: Sequence[Mask], unseen: bool) -> None:
-    told = known(FORM, masks, unseen=unseen)
-    assert [known_element(FORM, each, masks, unseen=unseen) for each in FORM.elements] == list(told.elements)
+    told = redacted_tree(FORM, masks, unseen=unseen)
+    assert [redacted_element(FORM, each, masks, unseen=unseen) for each in FORM.elements] == list(told.elements)
 
 
 def test_secret_values_are_removed_from_names() -> None:
     tree = tree_of(window(Box(0, 0, 9, 9), "Signed in with hunter2-hunter2"))
     with secrets_registered(Scrubber([Secret("pin", "hunter2-hunter2")])):
-        told = known(tree, [], text_filter(None, {"pin": "hunter2-hunter2"}))
+        told = redacted_tree(tree, [], text_filter(None, {"pin": "hunter2-hunter2"}))
     assert told.elements[0].name == "Signed in with {{secret:pin}}"
 
 
@@ -105,6 +105,6 @@ def test_secret_values_are_removed_from_names() -> None:
 def test_texts_that_would_be_masked_if_read_are_removed(name: str) -> None:
     tell = text_filter(Redaction.read({"patterns": {"ticket": "AB-[0-9]+"}}))
     tree = tree_of(window(Box(0, 0, 99, 99)), element("button", name, Box(5, 5, 20, 20), value=name))
-    told = known(tree, [], tell, unseen=False).elements[1]
+    told = redacted_tree(tree, [], tell, unseen=False).elements[1]
     assert (told.name, told.value, told.role) == ("", "", "button")
     assert tell("Save") == "Save"

@@ -13,7 +13,7 @@ from holo_tasks.core.elements.elements import FOCUSED, NOWHERE, Element, Element
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.input.permit import Scene, check_field
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.prompts.scaling import to_gesture
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnyCall
 from holo_tasks.core.prompts.toolbox import CALLS, Toolbox
@@ -21,7 +21,7 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.presses.press_once import ENTER, EffectButtons
-from holo_tasks.safety.confirm import Confirm
+from holo_tasks.safety.approval_rules import Confirm
 from tests.support.element_trees import PID, element, focused, tree_of, window
 from tests.support.shots import shot
 

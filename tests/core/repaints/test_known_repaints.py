@@ -15,10 +15,10 @@ from holo_tasks.core.repaints.known_repaints import (
     NO_WINDOW,
     OLDEST_S,
     KnownPlace,
-    placed,
     read,
     still_there,
     to_text,
+    with_windows,
 )
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.screen.recheck import StackedWindow, WindowStack
@@ -110,7 +110,9 @@ def test_any_json_value_can_be_read_without_an_error(name: str, value: Any) -> N
 
 
 def test_the_number_of_written_places_is_limited() -> None:
-    places = placed([(Box(8 * number, 0, 8, 8), 0.5) for number in range(3 * MOST_PLACES)], WindowStack((WINDOW,)))
+    places = with_windows(
+        [(Box(8 * number, 0, 8, 8), 0.5) for number in range(3 * MOST_PLACES)], WindowStack((WINDOW,))
+    )
     text = to_text(places, SCREEN, SIZE, NOW_S).encode()
     assert len(text) <= MOST_BYTES
     assert read(text, SCREEN, SIZE, NOW_S) == places
@@ -120,7 +122,7 @@ def test_the_number_of_written_places_is_limited() -> None:
 def test_a_place_counts_only_under_its_original_window() -> None:
     bare, over = Box(0, 0, 16, 16), StackedWindow(0x600001, Box(600, 100, 200, 200))
     windows = WindowStack((WINDOW,))
-    places = placed([(CLOCK, 1.0), (bare, 0.5)], windows)
+    places = with_windows([(CLOCK, 1.0), (bare, 0.5)], windows)
     assert [place.pane for place in places] == [WINDOW, NO_WINDOW]
     assert still_there(places, windows) == [(CLOCK, 1.0), (bare, 0.5)]
     assert still_there(places, WindowStack((WINDOW, over))) == [(bare, 0.5)]

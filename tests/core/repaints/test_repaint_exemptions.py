@@ -12,7 +12,15 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.core.repaints.repaint_exemptions import MOST, RepaintExemptions
 from holo_tasks.core.repaints.repaint_rhythm import RepaintingArea
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.recheck import InputTarget, Sighting, StackedWindow, Strip, WindowStack, moved, rows
+from holo_tasks.core.screen.recheck import (
+    InputTarget,
+    Sighting,
+    StackedWindow,
+    Strip,
+    WindowStack,
+    change_at_target,
+    rows,
+)
 from tests.support.long import few
 
 SIZE = Size(640, 400)
@@ -72,7 +80,7 @@ def sheets(gap: int = 5, tall: int = 210) -> list[Draw]:
 
 
 def why(before: Sighting, now: Sighting, where: InputTarget, *areas: RepaintingArea) -> str:
-    return moved(before, RepaintExemptions(before, where).without_repaints(strip(now, where), areas), where)
+    return change_at_target(before, RepaintExemptions(before, where).without_repaints(strip(now, where), areas), where)
 
 
 def at(x: int, y: int = 100, wide: int = 72, *, swift: bool = False) -> RepaintingArea:
@@ -85,7 +93,7 @@ def two(*parts: Draw, x: int, y: int = 100, words: tuple[str, str] = ("12:03:14"
 
 def test_a_clock_on_the_next_panel_is_ignored_only_at_its_learned_place() -> None:
     before, now = two(*sheets(), text("Time left:", 306), x=380)
-    assert moved(before, strip(now, CLICKED), CLICKED) == ROW
+    assert change_at_target(before, strip(now, CLICKED), CLICKED) == ROW
     assert why(before, now, CLICKED, at(376)) == ""
     assert why(before, now, CLICKED, at(376, y=180)) == ROW
     assert why(before, now, CLICKED, at(376, wide=8)) == ROW
@@ -411,7 +419,7 @@ def any_table(chance: random.Random) -> tuple[Sighting, Sighting, InputTarget, R
 def test_a_changed_name_stops_a_press_in_any_table(seed: int) -> None:
     for number in range(20):
         before, now, where, area = any_table(random.Random(20 * seed + number))
-        assert moved(before, strip(now, where), where)
+        assert change_at_target(before, strip(now, where), where)
         assert why(before, now, where, area), number
 
 
@@ -479,7 +487,7 @@ def test_keys_are_sent_to_a_window_with_clocks_but_not_to_another_question() -> 
     before, now = (with_clocks(words, *question("Delete Alice?")) for words in ("12:03:14", "12:03:15"))
     clocks = [at(16, 20), at(560, 380)]
     other = with_clocks("12:03:15", *question("Remove all of them now?"))
-    assert moved(before, strip(now, TYPED), TYPED) == "its window looks different"
+    assert change_at_target(before, strip(now, TYPED), TYPED) == "its window looks different"
     assert why(before, now, TYPED, *clocks) == ""
     assert why(before, now, TYPED, clocks[0], clocks[0]) == ""
     assert why(before, other, TYPED, *clocks) == "its window looks different"

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from holo_tasks.core.errors import UnusableReply
-from holo_tasks.core.prompts.scaling import to_pixel
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.screen.calibration import (
     Axis,
     Correction,

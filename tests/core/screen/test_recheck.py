@@ -19,8 +19,8 @@ from holo_tasks.core.screen.recheck import (
     WindowStack,
     aim,
     areas,
+    change_at_target,
     changed_columns,
-    moved,
 )
 
 SIZE = Size(320, 200)
@@ -61,7 +61,7 @@ def test_any_changed_pixel_near_a_point_is_noticed(dx: int, dy: int, channel: in
     pixels = bytearray(before.pixels.bgrx)
     at = 4 * ((TARGET.y + dy) * SIZE.width + TARGET.x + dx) + channel
     pixels[at : at + 1] = value
-    assert moved(before, replace(before, pixels=Drawn(SIZE, bytes(pixels))), CLICKED)
+    assert change_at_target(before, replace(before, pixels=Drawn(SIZE, bytes(pixels))), CLICKED)
 
 
 @given(st.integers(20, 295), st.integers(-10, 10), st.integers(1, 4), st.integers(10, 40))
@@ -69,15 +69,15 @@ def test_any_changed_pixel_near_a_point_is_noticed(dx: int, dy: int, channel: in
 def test_a_caret_in_the_row_is_ignored(x: int, dy: int, width: int, height: int) -> None:
     caret = Box(x, TARGET.y + dy - height // 2, width, height)
     beside = caret.right <= TARGET.x - NEAR or caret.left > TARGET.x + NEAR
-    assert bool(moved(screen(), screen(caret), CLICKED)) is not beside
-    assert moved(screen(caret), screen(), TYPED_THERE) == ""
+    assert bool(change_at_target(screen(), screen(caret), CLICKED)) is not beside
+    assert change_at_target(screen(caret), screen(), TYPED_THERE) == ""
 
 
 @given(st.integers(20, 290), st.integers(-ROW, ROW), st.integers(1, 60))
 @settings(deadline=None)
 def test_a_larger_change_in_the_row_is_noticed(x: int, dy: int, width: int) -> None:
     beside = Box(x, TARGET.y + dy, min(width, 300 - x), 1)
-    assert moved(screen(), screen(beside), CLICKED)
+    assert change_at_target(screen(), screen(beside), CLICKED)
 
 
 def _is_near(box: Box) -> bool:
@@ -90,7 +90,7 @@ def test_changes_in_other_rows_or_windows_are_ignored(x: int, y: int) -> None:
     far = Box(x, y, 30, 4)
     in_row = far.top <= TARGET.y + ROW and far.bottom > TARGET.y - ROW and far.right > 20 and far.left < 300
     around = _is_near(far) and far.top <= TARGET.y + NEAR and far.bottom > TARGET.y - NEAR
-    assert bool(moved(screen(), screen(far), CLICKED)) is (around or in_row)
+    assert bool(change_at_target(screen(), screen(far), CLICKED)) is (around or in_row)
 
 
 @pytest.mark.parametrize("pitch", [14, 18, 20, 24, 46])
@@ -101,50 +101,53 @@ def test_a_list_that_moved_by_one_row_is_noticed_despite_equal_buttons(pitch: in
         return [Box(220, box.top + 2, 5 + (n + shift) % 7, 2) for n, box in enumerate(buttons)]
 
     before, now = screen(*buttons, *names(0)), screen(*buttons, *names(1))
-    assert moved(before, now, CLICKED) == "its row looks different"
-    assert moved(before, before, CLICKED) == ""
+    assert change_at_target(before, now, CLICKED) == "its row looks different"
+    assert change_at_target(before, before, CLICKED) == ""
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_a_moved_list_is_noticed_even_if_its_rows_differ_by_a_thin_stroke(width: int) -> None:
     buttons = [Box(100, y, 40, 12) for y in range(20, 180, 20)]
     strokes = [[Box(220, box.top + 2 + (n + shift) % 3, width, 8) for n, box in enumerate(buttons)] for shift in (0, 1)]
-    assert moved(screen(*buttons, *strokes[0]), screen(*buttons, *strokes[1]), CLICKED) == "its row looks different"
+    assert (
+        change_at_target(screen(*buttons, *strokes[0]), screen(*buttons, *strokes[1]), CLICKED)
+        == "its row looks different"
+    )
 
 
 def test_another_window_is_noticed_even_if_it_looks_the_same() -> None:
     over, aside = StackedWindow(3, Box(100, 80, 50, 50)), StackedWindow(4, Box(250, 150, 40, 30))
-    assert moved(screen(), screen(windows=(WINDOW, over)), CLICKED) == "another window is there"
-    assert moved(screen(), screen(windows=(WINDOW, aside)), CLICKED) == ""
-    assert moved(screen(), screen(windows=()), CLICKED) == "another window is there"
+    assert change_at_target(screen(), screen(windows=(WINDOW, over)), CLICKED) == "another window is there"
+    assert change_at_target(screen(), screen(windows=(WINDOW, aside)), CLICKED) == ""
+    assert change_at_target(screen(), screen(windows=()), CLICKED) == "another window is there"
 
 
 @pytest.mark.parametrize("where", [CLICKED, TYPED, TYPED_THERE])
 def test_a_changed_focus_is_noticed(where: InputTarget) -> None:
-    assert moved(screen(), screen(focus=2), where) == "another window has the keyboard"
-    assert moved(screen(focus=0), screen(focus=0), where) == ""
+    assert change_at_target(screen(), screen(focus=2), where) == "another window has the keyboard"
+    assert change_at_target(screen(focus=0), screen(focus=0), where) == ""
 
 
 @pytest.mark.parametrize("where", [CLICKED, TYPED, TYPED_THERE])
 def test_a_screen_of_another_size_has_changed(where: InputTarget) -> None:
-    assert moved(screen(), screen(size=Size(400, 300)), where)
+    assert change_at_target(screen(), screen(size=Size(400, 300)), where)
 
 
 def test_keys_are_sent_after_a_small_change_of_their_window_only() -> None:
     little, much, outside = Box(200, 150, 60, 20), Box(30, 20, 200, 100), Box(0, 0, 320, 9)
-    assert moved(screen(), screen(little), TYPED) == ""
-    assert moved(screen(), screen(much), TYPED) == "its window looks different"
-    assert moved(screen(), screen(outside), TYPED) == ""
+    assert change_at_target(screen(), screen(little), TYPED) == ""
+    assert change_at_target(screen(), screen(much), TYPED) == "its window looks different"
+    assert change_at_target(screen(), screen(outside), TYPED) == ""
     corners = [Box(22, 12, 2, 2), Box(290, 180, 8, 8)]
-    assert moved(screen(), screen(*corners), TYPED) == "its window looks different"
+    assert change_at_target(screen(), screen(*corners), TYPED) == "its window looks different"
 
 
 def test_keys_are_not_sent_if_the_clicked_place_changed() -> None:
     there, beside = Box(TARGET.x + 5, TARGET.y, 9, 9), Box(250, 20, 9, 9)
-    assert moved(screen(), screen(there), TYPED) == ""
-    assert moved(screen(), screen(there), TYPED_THERE) == "it looks different there"
-    assert moved(screen(), screen(beside), TYPED_THERE) == ""
-    assert moved(screen(), screen(there), InputTarget(clicked=Point(5, 5))) == ""
+    assert change_at_target(screen(), screen(there), TYPED) == ""
+    assert change_at_target(screen(), screen(there), TYPED_THERE) == "it looks different there"
+    assert change_at_target(screen(), screen(beside), TYPED_THERE) == ""
+    assert change_at_target(screen(), screen(there), InputTarget(clicked=Point(5, 5))) == ""
 
 
 def test_movement_beside_a_target_is_ignored_but_never_on_it() -> None:
@@ -152,8 +155,8 @@ def test_movement_beside_a_target_is_ignored_but_never_on_it() -> None:
     [row] = areas(screen(), CLICKED)
     for changed, still in ((beside, True), (on, False)):
         turning = changed_columns(screen(), screen(changed), row)
-        assert moved(screen(), screen(changed), CLICKED)
-        assert (moved(screen(), screen(changed), CLICKED, {row: turning}) == "") is still
+        assert change_at_target(screen(), screen(changed), CLICKED)
+        assert (change_at_target(screen(), screen(changed), CLICKED, {row: turning}) == "") is still
 
 
 @pytest.mark.parametrize(

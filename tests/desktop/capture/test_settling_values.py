@@ -6,7 +6,7 @@ import pytest
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.desktop.capture.settle import Repaint, ScreenTimes, Settle, blinking, judge
+from holo_tasks.desktop.capture.settle import Repaint, ScreenTimes, Settle, blinking_area, judge
 
 MS = 1_000_000
 BEGAN = 1_000 * MS
@@ -83,7 +83,7 @@ def test_one_small_change_is_not_a_caret():
 
 def test_a_large_spinner_is_not_a_caret():
     spins = [Repaint(ms * MS, Box(100, 100, 300, 300)) for ms in range(0, 600, 20)]
-    assert blinking(spins, since_ns=0, size=SCREEN) is None
+    assert blinking_area(spins, since_ns=0, size=SCREEN) is None
 
 
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])

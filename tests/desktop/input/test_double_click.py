@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import xcffib
 
-from holo_tasks.desktop.input.double_click import DISTANCE, TIME, DoubleClick, asked, numbers_in
+from holo_tasks.desktop.input.double_click import DISTANCE, TIME, DoubleClick, double_click_limits, numbers_in
 from holo_tasks.desktop.x11.x_connection import XConnection
 
 EVERY = {TIME: 900, "Xft/DPI": 98304, DISTANCE: 24}
@@ -39,7 +39,7 @@ def test_settings_of_the_screen_extend_the_toolkits_defaults(
     display, authority = x_server("Xvfb")
     monkeypatch.setenv("XAUTHORITY", str(authority))
     link, manager = XConnection(display), XConnection(display)
-    assert asked(link) == DoubleClick()
+    assert double_click_limits(link) == DoubleClick()
     window = manager.conn.generate_id()
     core, kind = manager.conn.core, manager.atom("_XSETTINGS_SETTINGS")
     core.CreateWindow(0, window, manager.root, 0, 0, 1, 1, 0, xcffib.xproto.WindowClass.InputOnly, 0, 0, [])
@@ -53,4 +53,4 @@ def test_settings_of_the_screen_extend_the_toolkits_defaults(
         core.ChangeProperty(
             xcffib.xproto.PropMode.Replace, window, kind, kind, 8, len(told), told, is_checked=True
         ).check()
-        assert asked(link) == found
+        assert double_click_limits(link) == found

@@ -339,7 +339,7 @@ async def test_the_sending_process_sees_a_kill_request(doomed: Served, request_:
         kill_files.ask_all(doomed.folder, "")
     with pytest.raises(Killed):
         await task
-    while not kill_files.answered(doomed.folder, RUN):
+    while not kill_files.has_stopped(doomed.folder, RUN):
         await asyncio.sleep(0.01)
     await doomed.stopped(0)
 

@@ -97,7 +97,7 @@ def test_a_snap_without_a_window_is_mentioned_in_the_hint(tmp_path: Path, monkey
 
 
 def test_an_office_programs_recovery_list_is_cleared_and_other_settings_stay(tmp_path: Path) -> None:
-    office.seed(tmp_path)
+    office.write_settings(tmp_path)
     file = tmp_path / office.SETTINGS
     kept = file.read_text()
     entry = '<item oor:path="/org.openoffice.Office.Recovery/RecoveryList"><node oor:name="item">\n</node></item>\n'

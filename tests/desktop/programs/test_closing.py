@@ -71,7 +71,7 @@ async def test_a_program_closes_normally_also_if_the_process_using_its_desktop_e
     name = desktop.authority.parent.name
     desktop._child._channel.close()  # as at the end of that process
     desktop._child._speaking = True
-    assert await until(lambda: not processes.belonging(name, desktop.pid))
+    assert await until(lambda: not processes.processes_of_desktop(name, desktop.pid))
     assert saved.read_text() == "saved"
     await desktop.close()
 

@@ -72,7 +72,7 @@ async def test_a_program_of_another_user_reads_no_agent_data(shared, until, tmp_
         assert not any(
             str(place) in text for place in (home, folder) for text in env.values() if "-program" not in text
         )
-        assert env["XDG_RUNTIME_DIR"] == str(other_user.place_for(folder))
+        assert env["XDG_RUNTIME_DIR"] == str(other_user.folder_for(folder))
 
         # The window's process is identified, and it receives its secret.
         assert await until((shared / "waits").exists)
@@ -83,7 +83,7 @@ async def test_a_program_of_another_user_reads_no_agent_data(shared, until, tmp_
         assert await until(lambda: (shared / "typed").exists() and (shared / "typed").read_text())
         assert (shared / "typed").read_text() == f"{VALUE}-{VALUE}\n"
         assert (shared / "typed").stat().st_uid == UID
-    assert not other_user.place_for(folder).exists()
+    assert not other_user.folder_for(folder).exists()
     assert await until(lambda: f"HOLO_DESKTOP={folder.name}" not in everybodys_environment())
 
 
@@ -131,7 +131,7 @@ def test_a_user_without_separation_from_the_agent_is_refused(user, said):
 def test_run_as_without_a_program_or_privileges_is_refused_before_the_start(monkeypatch):
     with pytest.raises(InvalidUsage, match="starts none"):
         VirtualDesktop(run_as=str(UID))
-    monkeypatch.setattr(other_user, "_rights", lambda: 1 << other_user.SETUID)
+    monkeypatch.setattr(other_user, "_capability_bits", lambda: 1 << other_user.SETUID)
     with pytest.raises(InvalidUsage, match="needs root, or the rights CAP_CHOWN, CAP_KILL, CAP_SETGID"):
         VirtualDesktop(app="xterm", run_as=str(UID))
 

@@ -14,7 +14,7 @@ import pytest
 from holo_tasks.core.programs import may_run, runs
 from holo_tasks.desktop.programs import interpreter_scripts
 from holo_tasks.desktop.programs import window_owners as owners
-from holo_tasks.desktop.programs.interpreter_scripts import HARMLESS, StartedProgram, _first
+from holo_tasks.desktop.programs.interpreter_scripts import HARMLESS, StartedProgram, _first_argument
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -159,7 +159,7 @@ def test_a_reused_process_id_does_not_belong_to_the_old_process(tmp_path: Path) 
 def test_the_first_word_is_a_file_only_after_options_without_a_value(
     interpreter: str, words: list[str], first: str
 ) -> None:
-    assert _first(words, HARMLESS.get(interpreter)) == first
+    assert _first_argument(words, HARMLESS.get(interpreter)) == first
 
 
 def test_code_without_a_file_has_no_script(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,12 +119,12 @@ def test_on_a_borrowed_display_the_touched_program_is_watched():
     with subprocess.Popen(["sleep", "60"]) as there:
         owners = {Point(1, 1): there.pid, Point(2, 2): 0}
         programs = Programs(owner_at=lambda at: owners[at or Point(2, 2)])
-        assert programs.unknown
+        assert programs.is_target_unknown
         programs.touch(Point(1, 1))
         assert there.pid in programs.pids()
-        assert not programs.unknown
+        assert not programs.is_target_unknown
         programs.touch(Point(2, 2))
-        assert programs.unknown
+        assert programs.is_target_unknown
         there.kill()
 
 

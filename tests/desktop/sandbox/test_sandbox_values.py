@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
-from holo_tasks.core.network import Grant, granted
+from holo_tasks.core.network import Grant, granted_hosts
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.sandbox import bubblewrap, syscalls, visible_files
 from holo_tasks.desktop.sandbox.cgroup_limits import ResourceLimits, clear, put
-from holo_tasks.desktop.sandbox.folders import checked
+from holo_tasks.desktop.sandbox.folders import folders_to_grant
 from holo_tasks.desktop.sandbox.start import Sandbox, _addresses
 from holo_tasks.desktop.sandbox.visible_files import Place
 
@@ -29,7 +29,7 @@ from holo_tasks.desktop.sandbox.visible_files import Place
     ],
 )
 def test_a_network_is_the_machines_or_none_or_a_list_of_hosts(network, hosts):
-    found = granted(network)
+    found = granted_hosts(network)
     assert (found and tuple((grant.host, grant.port) for grant in found)) == hosts
 
 
@@ -43,7 +43,7 @@ def test_a_network_is_the_machines_or_none_or_a_list_of_hosts(network, hosts):
 )
 def test_an_invalid_network_is_refused(network):
     with pytest.raises(InvalidUsage, match="network"):
-        granted(network)
+        granted_hosts(network)
 
 
 def test_a_host_is_named_as_it_was_given():
@@ -53,7 +53,7 @@ def test_a_host_is_named_as_it_was_given():
 
 
 def test_hosts_with_the_same_port_have_separate_addresses():
-    hosts = granted(["a.example:443", "a.example:80", "b.example:443", "10.1.2.3:443", "localhost:443"])
+    hosts = granted_hosts(["a.example:443", "a.example:80", "b.example:443", "10.1.2.3:443", "localhost:443"])
     addresses = _addresses(hosts or ())
     assert addresses == {
         "a.example": "127.1.0.1",
@@ -73,17 +73,17 @@ def test_granted_folders_may_not_contain_the_agents_data(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(data)
     (tmp_path / "holo-desktop-1-x").mkdir()
     monkeypatch.setenv("HOLO_HOME", str(holo))
-    assert checked({str(data): "read"}) == {str(data): "read"}
-    assert checked({str(tmp_path / "link"): "write"}) == {str(data): "write", str(tmp_path / "link"): "write"}
+    assert folders_to_grant({str(data): "read"}) == {str(data): "read"}
+    assert folders_to_grant({str(tmp_path / "link"): "write"}) == {str(data): "write", str(tmp_path / "link"): "write"}
     refused = [holo, tmp_path, tmp_path / "holo-desktop-1-x", "/", "/tmp", "/run", "/proc", "/dev", "/dev/shm", "/sys"]
     for folder in refused:
         with pytest.raises(InvalidUsage, match="cannot be granted"):
-            checked({str(folder): "read"})
+            folders_to_grant({str(folder): "read"})
     for folder in ("data", str(data / "none"), __file__):
         with pytest.raises(InvalidUsage, match="is not a folder"):
-            checked({folder: "read"})
+            folders_to_grant({folder: "read"})
     with pytest.raises(InvalidUsage, match="'read' or 'write', not 'rw'"):
-        checked({str(data): "rw"})  # type: ignore[dict-item]
+        folders_to_grant({str(data): "rw"})  # type: ignore[dict-item]
 
 
 def test_sandbox_options_without_a_sandbox_are_refused_before_the_start(monkeypatch, tmp_path):
@@ -97,7 +97,7 @@ def test_sandbox_options_without_a_sandbox_are_refused_before_the_start(monkeypa
     VirtualDesktop(app="xterm")
     monkeypatch.setattr(syscalls.platform, "machine", lambda: "riscv64")
     with pytest.raises(DesktopFailed, match="not for riscv64"):
-        syscalls.filtered()
+        syscalls.filter_program()
 
 
 def place(home: str) -> Path:
@@ -213,4 +213,4 @@ def test_a_limit_without_a_divisible_group_is_an_error(tmp_path):
     ],
 )
 def test_bubblewraps_errors_are_explained_with_a_remedy(words, said):
-    assert said in bubblewrap.why(words)
+    assert said in bubblewrap.failure_reason(words)

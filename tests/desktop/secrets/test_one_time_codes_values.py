@@ -83,7 +83,7 @@ def test_an_expired_code_is_replaced_by_the_next_one(time: Time) -> None:
 def test_the_wait_ends_if_others_take_each_next_window(time: Time) -> None:
     here, there = CodeWindows(time.sleep, time), CodeWindows(time.sleep, time)
     there.ticket(OTP)
-    time.meanwhile = lambda: there._issued(OTP.seed, "otp") and None  # type: ignore[arg-type, func-returns-value]
+    time.meanwhile = lambda: there._try_issue(OTP.seed, "otp") and None  # type: ignore[arg-type, func-returns-value]
     with pytest.raises(SecretRefused, match=r"others type the next ones.*seat.*Nothing was typed"):
         here.ticket(OTP)
     assert sum(time.slept) <= 63

@@ -12,7 +12,7 @@ import xcffib.xproto
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.secrets import secret_windows
-from holo_tasks.desktop.secrets.secret_windows import VIEWABLE, SecretWindow, SecretWindows, between
+from holo_tasks.desktop.secrets.secret_windows import VIEWABLE, SecretWindow, SecretWindows, boxes_between
 
 HERE = Box(0, 0, 200, 100)
 
@@ -31,23 +31,23 @@ def test_a_reused_window_id_is_not_taken_for_the_closed_window(
     link: Any = SimpleNamespace(conn=SimpleNamespace(core=SimpleNamespace(GetWindowAttributes=attributes)))
     monkeypatch.setattr(secret_windows, "owner_of", lambda link, at: Owner(pid=7))
     monkeypatch.setattr(secret_windows, "owner_by", lambda link, window: Owner(pid=owners[window]))
-    monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: 5)
+    monkeypatch.setattr(secret_windows, "_window_in_middle", lambda link, field: 5)
     monkeypatch.setattr(secret_windows, "client_of", lambda link, window: window)
     monkeypatch.setattr(secret_windows, "box", lambda link, window: HERE)
     known = SecretWindows(link)
     assert known.inside(Box(20, 20, 90, 20)).window == 5
-    assert known.places() == {5: HERE}
+    assert known.window_boxes() == {5: HERE}
     if seen_closed:
         del owners[5]
-        assert known.places() == {5: None}
+        assert known.window_boxes() == {5: None}
         owners[5] = 7
-        assert known.places() == {5: None}, "the window id was reused"
+        assert known.window_boxes() == {5: None}, "the window id was reused"
     owners[5] = 8
-    assert known.places() == {5: None}
+    assert known.window_boxes() == {5: None}
     owners[5] = 7
-    assert known.places() == {5: None}
+    assert known.window_boxes() == {5: None}
     assert known.inside(Box(20, 20, 90, 20)).window == 5
-    assert known.places() == {5: HERE}, "the secret was typed into that window"
+    assert known.window_boxes() == {5: HERE}, "the secret was typed into that window"
 
 
 TOP, FIELD, DIALOG = 1, 2, 3
@@ -78,7 +78,7 @@ def test_the_window_that_draws_a_field_is_its_own_or_its_programs_top_window(
 ) -> None:
     monkeypatch.setattr(secret_windows, "owner_of", lambda link, at: Owner(pid=keyboard))
     monkeypatch.setattr(secret_windows, "owner_by", lambda link, window: Owner(pid=owners.get(window, 7)))
-    monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: pressed)
+    monkeypatch.setattr(secret_windows, "_window_in_middle", lambda link, field: pressed)
     monkeypatch.setattr(secret_windows, "client_of", lambda link, window: TOP if window == FIELD else window)
     monkeypatch.setattr(secret_windows, "active_window", lambda link: active)
     monkeypatch.setattr(secret_windows, "box", lambda link, window: PLACES[window])
@@ -93,19 +93,19 @@ def test_a_hidden_window_has_no_position_until_it_returns(monkeypatch: pytest.Mo
     link: Any = SimpleNamespace(conn=SimpleNamespace(core=SimpleNamespace(GetWindowAttributes=attributes)))
     monkeypatch.setattr(secret_windows, "owner_of", lambda link, at: Owner(pid=7))
     monkeypatch.setattr(secret_windows, "owner_by", lambda link, window: Owner(pid=7))
-    monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: TOP)
+    monkeypatch.setattr(secret_windows, "_window_in_middle", lambda link, field: TOP)
     monkeypatch.setattr(secret_windows, "client_of", lambda link, window: window)
     monkeypatch.setattr(secret_windows, "box", lambda link, window: PLACES[window])
     known = SecretWindows(link)
     known.inside(TYPED)
-    assert known.places() == {TOP: None}
+    assert known.window_boxes() == {TOP: None}
     state[0] = VIEWABLE
-    assert known.places() == {TOP: PLACES[TOP]}
+    assert known.window_boxes() == {TOP: PLACES[TOP]}
 
 
 def test_a_window_that_moved_between_two_captures_covers_its_whole_path() -> None:
     moved = {1: Box(0, 0, 10, 10), 2: None, 3: HERE, 4: None}
-    assert between(moved, {1: Box(30, 5, 10, 10), 2: HERE, 3: None, 5: HERE}) == {
+    assert boxes_between(moved, {1: Box(30, 5, 10, 10), 2: HERE, 3: None, 5: HERE}) == {
         1: Box(0, 0, 40, 15),
         2: HERE,
         3: HERE,

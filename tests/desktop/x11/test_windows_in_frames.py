@@ -13,7 +13,7 @@ from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import OnScreen
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.desktop.x11.stacking import between
+from holo_tasks.desktop.x11.stacking import windows_between
 from holo_tasks.safety.masking.places import WindowRule, WindowRules
 from holo_tasks.safety.redaction import Painter
 
@@ -27,18 +27,18 @@ def window(left: int, owner: Owner = ONE, solid: bool = True) -> OnScreen:
 
 def test_windows_that_did_not_move_keep_their_positions() -> None:
     seen = {1: window(0), 2: window(5, TWO)}
-    assert between(seen, dict(seen)) == (window(0), window(5, TWO))
+    assert windows_between(seen, dict(seen)) == (window(0), window(5, TWO))
 
 
 def test_a_window_that_moved_meanwhile_covers_its_whole_path_and_hides_no_other() -> None:
-    (moved, other) = between({1: window(0), 2: window(50)}, {1: window(30), 2: window(50)})
+    (moved, other) = windows_between({1: window(0), 2: window(50)}, {1: window(30), 2: window(50)})
     assert moved == OnScreen(Box(0, 0, 40, 10), (ONE,), False)
     assert not other.solid
 
 
 def test_a_window_that_came_or_went_or_changed_order_counts_before_and_after() -> None:
-    assert len(between({1: window(0)}, {2: window(5)})) == 2
-    swapped = between({1: window(0), 2: window(5)}, {2: window(5), 1: window(0)})
+    assert len(windows_between({1: window(0)}, {2: window(5)})) == 2
+    swapped = windows_between({1: window(0), 2: window(5)}, {2: window(5), 1: window(0)})
     assert {one.solid for one in swapped} == {False}
 
 

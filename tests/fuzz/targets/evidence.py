@@ -24,8 +24,8 @@ from PIL import Image
 from pydantic import BaseModel
 
 from holo_tasks.audit import resume
+from holo_tasks.audit.csv_export import write_runs, write_steps
 from holo_tasks.audit.errors import DamagedTrace
-from holo_tasks.audit.export import write_runs, write_steps
 from holo_tasks.audit.keys import SigningKey, existing_key, key_path
 from holo_tasks.audit.many_runs import read_traces
 from holo_tasks.audit.pages.gesture_marks import Ring
@@ -106,8 +106,8 @@ def _heads(data: bytes) -> object:
     heads.read(str(path), PublicKey(KEY.public_pem.encode()))
     good = set(_anchors()[0].splitlines())
     known = {line for line in data.splitlines() if line in good}
-    check(len(heads.at) <= len(known), "an unsigned head is accepted")
-    return len(heads.at), bool(heads.forged)
+    check(len(heads.by_sequence) <= len(known), "an unsigned head is accepted")
+    return len(heads.by_sequence), bool(heads.signature_error)
 
 
 @functools.cache
@@ -337,7 +337,7 @@ def _pem(data: bytes) -> object:
         check(secret not in str(error), "a private key is in an error")
     key = PublicKey(data)
     check(
-        not key.signed(_signed()[0].splitlines()[0]) or key.fingerprint == KEY.fingerprint,
+        not key.has_signed(_signed()[0].splitlines()[0]) or key.fingerprint == KEY.fingerprint,
         "another key is taken for this one",
     )
     return "key"

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.errors import HoloError, UnusableReply
 from holo_tasks.core.ports import Reply, ToolRequest
+from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.json_object import parse_json_object
-from holo_tasks.core.prompts.scaling import to_gesture
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.toolbox import read_point
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Size
-from holo_tasks.models.client import BUSY, REFUSED, ModelEndpoint
+from holo_tasks.models.client import BUSY_TEXT, REFUSED_STATUS, ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
-from holo_tasks.models.profile import profile_for, shipped
+from holo_tasks.models.profile import profile_for, shipped_profiles
 from tests.fuzz.target import Target, check
 
 SHOT = Shot(b"", "image/jpeg", "0" * 64, Size(1280, 800), Size(1280, 800), "")
@@ -75,7 +75,7 @@ def _dialects() -> list[Any]:
     # One per dialect and set of tool names.
     kinds = {
         (name, str(profile.tool_names), profile.coordinates): dialect_for(profile, name)
-        for profile in shipped().values()
+        for profile in shipped_profiles().values()
         for name in profile.dialects
     }
     return list(kinds.values())
@@ -258,9 +258,9 @@ def _client(data: bytes) -> object:
         told.encode()
         check("key-canary-1234" not in told, "an error contains the key")
         check(len(told) < 1000 and "\n" not in told, "an error is more than one short line")
-        busy = error.http_status == 503 and BUSY.search(world.server.said.decode(errors="replace"))
+        busy = error.http_status == 503 and BUSY_TEXT.search(world.server.said.decode(errors="replace"))
         check(
-            error.maybe_billed or busy or error.http_status in REFUSED,
+            error.maybe_billed or busy or error.http_status in REFUSED_STATUS,
             f"{type(error).__name__} was taken for unbilled",
         )
         raise

@@ -234,7 +234,7 @@ def _kills(data: bytes) -> object:
             name = name.replace(b"/", b"").replace(b"\0", b"").replace(b"BOOT", kill_files._boot().encode())[:200]
             if name not in (b"", b".", b".."):
                 (Path(folder) / os.fsdecode(name)).write_bytes(content)
-        found = kill_files.asked(Path(folder), "run-1", 5.0)
+        found = kill_files.find_request(Path(folder), "run-1", 5.0)
         reason = kill_files.reason_in(found) if found else ""
         check((Path(folder) / "run-1").exists() <= (found is not None), "a stop request was ignored")
         reason.encode("utf-8", "replace")
@@ -279,7 +279,7 @@ class _Host:
                 False,
                 ours,
             )
-            child._died = _gone  # type: ignore[method-assign]
+            child._death_error = _gone  # type: ignore[method-assign]
             child._process = _Process()  # type: ignore[assignment]
             return await asyncio.wait_for(child.ask("look"), 10)
 

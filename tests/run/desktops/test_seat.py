@@ -64,7 +64,7 @@ async def test_seats_limit_the_holders_and_the_others_wait() -> None:
 
     await asyncio.gather(*(work() for _ in range(5)))
     assert most == 2
-    store = ItemRecords.here().ledger.store
+    store = ItemRecords.of_current_run().ledger.store
     assert Seats(store).all() == [SeatsTaken("SAP login", 2, 0)]
     async with seat(Seat("SAP login", 2)):
         assert Seats(store).all() == [SeatsTaken("SAP login", 2, 1)]
@@ -107,7 +107,7 @@ async def test_an_item_that_loses_its_seat_stops_and_the_others_go_on(tmp_path: 
             await asyncio.sleep(60)  # the item is stopped here
             return str(await pursue("Press OK."))
 
-    store, shop, told = ItemRecords.here().ledger.store, Shop(), {}
+    store, shop, told = ItemRecords.of_current_run().ledger.store, Shop(), {}
 
     async def whole() -> None:
         async with agents(model, shop.start, tmp_path, desktops=2, profile=PROFILE) as opened:
@@ -157,4 +157,4 @@ async def test_open_desktops_are_limited_by_the_seats(tmp_path: Path, monkeypatc
         assert await whole() == ["done"] * 4
     assert most == 2
     assert up == []
-    assert Seats(ItemRecords.here().ledger.store).all() == [SeatsTaken("SAP login", 2, 0)]
+    assert Seats(ItemRecords.of_current_run().ledger.store).all() == [SeatsTaken("SAP login", 2, 0)]

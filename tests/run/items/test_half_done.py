@@ -154,7 +154,7 @@ async def test_an_item_that_cannot_be_filed_is_noted_and_filed_later(
     with monkeypatch.context() as patch:
         patch.setattr(Items, "file_late", lost)
         assert file_noted(home) == []
-    assert len(list(pending_notes.left(home, "item"))) == 1
+    assert len(list(pending_notes.pending(home, "item"))) == 1
     (told,) = file_noted(home)
     assert "I-1" in told
     assert [item.token for item in world.items] == ["I-1"]
@@ -184,7 +184,7 @@ async def test_a_noted_item_is_filed_in_its_own_database(
     (told,) = file_noted(home)
     assert "I-1 is on the list" in told
     assert [item.token for item in Items(store_at(home)).all()] == ["I-1"]
-    assert list(pending_notes.left(home, "item")) == []
+    assert list(pending_notes.pending(home, "item")) == []
 
 
 async def test_a_noted_item_that_was_finished_since_is_not_listed(world: World) -> None:

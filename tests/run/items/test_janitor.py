@@ -92,7 +92,7 @@ async def test_the_items_seat_and_run_of_a_killed_worker_are_released(prefect: s
     held = await payments.find("R-1")
     assert held is not None
     assert held.state == "taken"
-    api, store = PrefectAPI(prefect), ItemRecords.here().ledger.store
+    api, store = PrefectAPI(prefect), ItemRecords.of_current_run().ledger.store
     assert api.flow_run(held.flow_run_id)["state"]["type"] == "RUNNING"
     assert await cleared() == {"items": 1, "seats": 1, "flow_runs": (held.flow_run_id,)}
     assert api.flow_run(held.flow_run_id)["state"]["type"] == "CRASHED"
@@ -104,7 +104,7 @@ async def test_the_items_seat_and_run_of_a_killed_worker_are_released(prefect: s
 
 
 async def test_an_open_run_without_a_process_is_marked_interrupted(prefect: str) -> None:
-    book = RunBook(ItemRecords.here().ledger.store)
+    book = RunBook(ItemRecords.of_current_run().ledger.store)
     book.began("r-1", title="t", model="m", limit_micro=None, trace="t", flow_run_id="")
     assert await cleared() == {"runs": ("r-1",)}
     assert book.latest(1)[0].status == "interrupted"
@@ -121,12 +121,12 @@ def test_the_leftovers_of_a_killed_desktop_are_removed(tmp_path: Path, monkeypat
             assert owner.stdout is not None
             host = int(owner.stdout.readline())
             folder = next(tmp_path.glob(f"{leftovers.PREFIX}*"))
-            assert folder.name not in leftovers.clear_away()
+            assert folder.name not in leftovers.remove_dead_desktops()
             os.kill(owner.pid, signal.SIGSTOP)
             os.kill(host, signal.SIGKILL)
         finally:
             owner.kill()
     assert folder.exists()
-    assert leftovers.clear_away()[0] == folder.name
+    assert leftovers.remove_dead_desktops()[0] == folder.name
     assert not folder.exists()
-    assert processes.belonging(folder.name, -1) == []
+    assert processes.processes_of_desktop(folder.name, -1) == []

@@ -164,7 +164,7 @@ async def test_only_a_flow_run_in_its_noted_state_is_reported(tmp_path: Path, mo
     assert (now.is_completed(), now.message) == (True, "It is done.")
     assert (await state_of(again)).is_running()
     assert (await state_of(over)).id == before.id
-    assert list(pending_notes.left(tmp_path, FLOW_RUN)) == []
+    assert list(pending_notes.pending(tmp_path, FLOW_RUN)) == []
 
 
 @pytest.mark.usefixtures("prefect")
@@ -176,12 +176,12 @@ async def test_a_note_stays_until_prefect_takes_the_report(tmp_path: Path, prefe
         way.kill()
         (said,) = await report_noted(tmp_path)
         assert "Prefect still has no record of that" in said
-        assert [note.says["flow_run_id"] for note in pending_notes.left(tmp_path, FLOW_RUN)] == [id]
+        assert [note.says["flow_run_id"] for note in pending_notes.pending(tmp_path, FLOW_RUN)] == [id]
         way.start()
         (said,) = await report_noted(tmp_path)
         assert said.startswith("Prefect was told")
         assert (await state_of(id)).is_completed()
-    assert list(pending_notes.left(tmp_path, FLOW_RUN)) == []
+    assert list(pending_notes.pending(tmp_path, FLOW_RUN)) == []
     way.kill()
 
 
@@ -192,7 +192,7 @@ async def test_a_note_for_another_server_stays(tmp_path: Path) -> None:
     note_unreported(tmp_path, id, "", Completed(), temporary=True)
     assert await report_noted(tmp_path) == []
     assert (await state_of(id)).is_running()
-    (note,) = pending_notes.left(tmp_path, FLOW_RUN)
+    (note,) = pending_notes.pending(tmp_path, FLOW_RUN)
     assert str(note.says["server"]).startswith("database of ")
     assert len(await report_noted(tmp_path, temporary=True)) == 1
 
@@ -202,10 +202,10 @@ def test_a_note_expires_if_its_server_never_comes_back(cli: CommandLine, url: st
     home = cli.home / "holo"
     for id in ("old", "new"):
         pending_notes.leave(home, FLOW_RUN, {"flow_run_id": id, "server": "http://127.0.0.1:8/api"})
-    (old,) = [note for note in pending_notes.left(home, FLOW_RUN) if note.says["flow_run_id"] == "old"]
+    (old,) = [note for note in pending_notes.pending(home, FLOW_RUN) if note.says["flow_run_id"] == "old"]
     os.utime(old.path, times=(old.path.stat().st_mtime - KEPT.total_seconds() - 1,) * 2)
     said = cli("runs", env={"PREFECT_API_URL": url})
     assert said.code == 0
     assert "flow run old has ended; the note was deleted" in said.stderr
-    assert [note.says["flow_run_id"] for note in pending_notes.left(home, FLOW_RUN)] == ["new"]
+    assert [note.says["flow_run_id"] for note in pending_notes.pending(home, FLOW_RUN)] == ["new"]
     assert cli("runs", env={"PREFECT_API_URL": url}).stderr == ""

@@ -18,7 +18,7 @@ from holo_tasks.desktop import Settle
 from holo_tasks.desktop.programs.app_setting import AppSetting
 from holo_tasks.desktop.secrets.secret_binding import Binding
 from holo_tasks.run.rules.remote_screen_rules import check_remote_rules
-from holo_tasks.safety.confirm import Confirm
+from holo_tasks.safety.approval_rules import Confirm
 from holo_tasks.safety.masking.places import WindowRule
 from holo_tasks.safety.masking.settings import Redaction, Windows
 from holo_tasks.safety.policy import Rules

@@ -25,7 +25,7 @@ from holo_tasks.safety.masking.places import FixedRegions, WindowRule, WindowRul
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.masking.texts import TextMasker
 from holo_tasks.safety.masking.wireframe import Wireframe
-from holo_tasks.safety.redaction import Painter, covered
+from holo_tasks.safety.redaction import Painter, cover_for_detectors
 from tests.support.painted_desktop import PaintedDesktop
 
 FRAME = Frame(bytes(range(256)) * 75, Size(80, 80), ":1")
@@ -361,5 +361,5 @@ async def test_pale_text_next_to_a_mask_is_read() -> None:
 def test_detectors_see_the_surrounding_color_of_masks() -> None:
     frame = cells(40, 60, 80)
     masks = [Mask("region", Box(0, 0, 16, 16)), Mask("region", Box(16, 0, 16, 16))]
-    assert covered(frame, masks).rgb == cells(255, 255, 80).rgb
-    assert covered(frame, [Mask("region", Box(0, 0, 80, 80))]).rgb == bytes(len(frame.rgb))
+    assert cover_for_detectors(frame, masks).rgb == cells(255, 255, 80).rgb
+    assert cover_for_detectors(frame, [Mask("region", Box(0, 0, 80, 80))]).rgb == bytes(len(frame.rgb))

@@ -9,7 +9,7 @@ import pytest
 
 from holo_tasks.core.errors import TransientModelFault
 from holo_tasks.core.limits.budget import Guard, Limits
-from holo_tasks.core.limits.overbilling import ALONE_S, Overbilling, Quote, meter
+from holo_tasks.core.limits.overbilling import RETEST_S, Overbilling, Quote, meter_id
 from holo_tasks.safety.database.store import Store, store_at
 from holo_tasks.safety.records import meters
 from holo_tasks.safety.records.budgets import Budgets
@@ -30,20 +30,20 @@ async def quoted(budgets: Budgets, patience_s: float = 0) -> Quote:
 async def test_other_callers_wait_for_the_bill_of_the_probe(tmp_path: Path) -> None:
     one, two = Budgets(store_at(tmp_path)), Budgets(store_at(tmp_path))
     first = await quoted(one)
-    assert first.first
+    assert first.probe
     with pytest.raises(TransientModelFault, match="which shows what a call costs") as caught:
         await quoted(two)
     assert not caught.value.maybe_billed
     waiting = asyncio.create_task(quoted(two, 30))
     await one.learn(first, HERE, LONG)
     assert await waiting == Quote(1_000_000, LONG)
-    assert (await two.quote(scope(), "http://h:2 m", 0)).first
+    assert (await two.quote(scope(), "http://h:2 m", 0)).probe
 
 
 async def test_a_probe_without_a_bill_is_followed_by_another(tmp_path: Path) -> None:
     budgets = Budgets(store_at(tmp_path))
     await budgets.learn(await quoted(budgets), HERE, None)
-    assert (await quoted(budgets)).first
+    assert (await quoted(budgets)).probe
 
 
 async def test_a_dead_probe_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ async def test_a_dead_probe_is_replaced(tmp_path: Path, monkeypatch: pytest.Monk
     with store.transaction() as db:
         db.execute(METERS.update().values(heard_s=METERS.c.heard_s - meters.STALE_S - 1))
     second = await quoted(budgets)
-    assert second.first not in ("", gone[1])
+    assert second.probe not in ("", gone[1])
     # A late end of the dead probe does not end the new one.
     meters.Meters(store).give_up(HERE, gone[1])
     with pytest.raises(TransientModelFault):
@@ -98,22 +98,22 @@ async def test_a_call_that_cannot_afford_the_excess_probes_alone(tmp_path: Path)
     one, two = await poisoned(store), Budgets(store)
     known = await quoted(two)
     assert await two.alone(known, HERE, 0) is None
-    heard_before(store, ALONE_S)
+    heard_before(store, RETEST_S)
     lone = await two.alone(known, HERE, 0)
     assert lone is not None
     assert (lone.headroom_micro, lone.known) == (1_000_000, Overbilling())
     with pytest.raises(TransientModelFault):
         await one.alone(known, HERE, 0)
-    assert (await quoted(one)).known.any  # a caller that can afford the excess does not wait
+    assert (await quoted(one)).known.is_expected  # a caller that can afford the excess does not wait
     await two.learn(lone, HERE, LONG)
     assert await one.alone(known, HERE, 0) is None
 
 
 async def test_good_bills_end_the_excess_step_by_step(tmp_path: Path) -> None:
     budgets = await poisoned(store := store_at(tmp_path))
-    heard_before(store, ALONE_S)
+    heard_before(store, RETEST_S)
     calls = 0
-    while (known := await quoted(budgets)).known.any:
+    while (known := await quoted(budgets)).known.is_expected:
         lone = await budgets.alone(known, HERE, 0)
         assert lone is not None
         await budgets.learn(lone, HERE, Overbilling())
@@ -124,7 +124,7 @@ async def test_good_bills_end_the_excess_step_by_step(tmp_path: Path) -> None:
 @pytest.mark.parametrize("doubtful", [True, False])
 async def test_only_an_unbilled_probe_is_followed_at_once(tmp_path: Path, doubtful: bool) -> None:
     budgets = await poisoned(store := store_at(tmp_path))
-    heard_before(store, ALONE_S)
+    heard_before(store, RETEST_S)
     known = await quoted(budgets)
     lone = await budgets.alone(known, HERE, 0)
     assert lone is not None
@@ -164,12 +164,12 @@ async def test_an_unlimited_run_does_not_wait_or_open_the_database(tmp_path: Pat
     "url", ["http://u:p@h:1/v1/", "http://h:1/secret-path/v1", "http://p%40ss@h:1", "http://h:1?key=x"]
 )
 def test_a_meters_name_holds_nothing_private_of_the_url(url: str) -> None:
-    assert meter(url, "m") == HERE
+    assert meter_id(url, "m") == HERE
 
 
 def test_an_excess_decays_slowly_and_completely() -> None:
     now, calls = LONG, 0
     while now != Overbilling():
         assert now.most_completion(100) == 20_000
-        now, calls = now.after(Overbilling()), calls + 1
+        now, calls = now.after_bill(Overbilling()), calls + 1
     assert 100 < calls < 1_000

@@ -20,12 +20,12 @@ from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.core.texts.outside_text import strings_in
 from holo_tasks.models.profile import profile_for
-from holo_tasks.run.items.stored_results import stored
+from holo_tasks.run.items.stored_results import to_stored_json
 from holo_tasks.safety import scrubbing
 from holo_tasks.safety.database.store import Store
 from holo_tasks.safety.records.kill_requests import Kills
 from holo_tasks.safety.records.run_list import RunBook
-from holo_tasks.safety.scrubbed_model import FREE_TEXT, UNCHANGED, ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbed_model import FREE_TEXT, UNCHANGED, ScrubbedRecorder, with_scrubber
 from holo_tasks.safety.scrubbing import HiddenError, check_open, scrub_error, scrub_logs, scrub_text, secrets_registered
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
@@ -38,7 +38,7 @@ SCRUBBER = Scrubber([Secret("crane", VALUE)])
 async def test_an_echoed_value_is_typed_by_name_and_never_sent_or_stored() -> None:
     told = step("write", content=VALUE, note=VALUE, thought=VALUE.encode().hex())
     client, recorder = MemoryModel([wrote(told), wrote(step("answer", content=VALUE))]), MemoryRecorder()
-    walk = walk_of(scrubbed(as_model(client), SCRUBBER), recorder=ScrubbedRecorder(recorder, SCRUBBER))
+    walk = walk_of(with_scrubber(as_model(client), SCRUBBER), recorder=ScrubbedRecorder(recorder, SCRUBBER))
     assert (await work(walk)).text == "{{secret:crane}}"
     (intended,) = recorder.of("action")
     assert intended.gesture["text"] == "{{secret:crane}}"
@@ -75,7 +75,7 @@ async def test_only_names_written_by_the_model_count_as_secrets(
         "tools": (called("write", {"content": content}), called("answer", {"content": "done"}, call_id="c2")),
     }[dialect]
     client, recorder, desktop = MemoryModel(replies), MemoryRecorder(), PaintedDesktop()
-    model = scrubbed(as_model(client, dialect=dialect), SHORT)
+    model = with_scrubber(as_model(client, dialect=dialect), SHORT)
     walk = walk_of(model, recorder=ScrubbedRecorder(recorder, SHORT), desktop=desktop)
     walk.secrets = frozenset()
     await work(walk)
@@ -87,7 +87,7 @@ async def test_only_names_written_by_the_model_count_as_secrets(
 
 async def test_a_value_written_by_the_model_is_not_a_named_secret() -> None:
     client = MemoryModel([wrote(step("write", content="admin")), wrote(step("answer", content=""))])
-    walk = walk_of(scrubbed(as_model(client), SHORT), desktop=(desktop := PaintedDesktop()))
+    walk = walk_of(with_scrubber(as_model(client), SHORT), desktop=(desktop := PaintedDesktop()))
     walk.services = replace(walk.services, secret_fields={"pw": ("Password",)})
     await work(walk)
     assert [gesture.text for gesture in desktop.gestures] == ["{{secret:pw}}"]
@@ -95,7 +95,7 @@ async def test_a_value_written_by_the_model_is_not_a_named_secret() -> None:
 
 async def test_tasks_and_endpoint_errors_are_scrubbed() -> None:
     client = MemoryModel([ModelFailed(f"it said {VALUE}")])
-    walk = walk_of(scrubbed(as_model(client), SCRUBBER), transcript=Transcript(f"Sign on with {VALUE}"))
+    walk = walk_of(with_scrubber(as_model(client), SCRUBBER), transcript=Transcript(f"Sign on with {VALUE}"))
     with secrets_registered(SCRUBBER), pytest.raises(ModelFailed, match=r"it said \{\{secret:crane\}\}"):
         await work(walk)
     assert "Sign on with {{secret:crane}}" in str(client.bodies)
@@ -180,7 +180,7 @@ async def test_values_equal_to_protocol_words_break_nothing(dialect: str) -> Non
         told = [called(one.pop("tool_name"), one) for one in steps]
     client, recorder = MemoryModel(told), MemoryRecorder()
     profile = profile_for("holo3-1-35b-a3b")
-    model = scrubbed(as_model(client, profile, dialect), scrubber)
+    model = with_scrubber(as_model(client, profile, dialect), scrubber)
     walk = walk_of(model, recorder=ScrubbedRecorder(recorder, scrubber), transcript=Transcript("Be the user."))
     answer = await work(walk)
     assert json.loads(answer.text) == {"user": True, "is": "the {{secret:s0}}"}
@@ -231,7 +231,7 @@ def test_rows_are_found_regardless_of_secrets(tmp_path: Path) -> None:
     book, kills = RunBook(store), Kills(store)
     asked = kills.ask("run-abcd", "no more")  # by a process that knows no secret
     with secrets_registered(Scrubber([Secret("x", "abcd"), Secret("y", "answered")])):
-        assert kills.asked("run-abcd", [], 0.0) is not None
+        assert kills.find_request("run-abcd", [], 0.0) is not None
         book.began("run-abcd", title="abcd", model="abcd", limit_micro=None, trace="file:///abcd", flow_run_id="abcd")
         book.ended("run-abcd", status="answered", reason="abcd", steps=1, spent_micro=0)
         with pytest.raises(InvalidUsage, match=r"it would be stored in the clear"):
@@ -254,7 +254,7 @@ def test_rows_are_found_regardless_of_secrets(tmp_path: Path) -> None:
 def test_a_stored_result_is_scrubbed_if_it_stays_valid(returns: Any, result: Any, kept: Any) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(returns)
     with secrets_registered(Scrubber([Secret("s", "user"), Secret("n", "123")])):
-        text, found = stored(adapter, result)
+        text, found = to_stored_json(adapter, result)
     assert found == kept
     assert adapter.validate_json(text) == kept
 

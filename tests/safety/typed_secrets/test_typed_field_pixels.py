@@ -20,8 +20,8 @@ from holo_tasks.safety.typed_secrets.typed_field_pixels import (
     SURE,
     FieldAppearance,
     Pattern,
-    cleared,
     eighths,
+    is_cleared,
     picture_of,
     pieces_left,
     places,
@@ -90,10 +90,10 @@ def test_a_text_with_a_gap_leaves_no_piece_in_an_emptied_field() -> None:
 def test_a_field_as_before_the_typing_is_cleared() -> None:
     hint = page("Enter password")
     field = typed(hint, page(VALUE))
-    assert cleared(field, part(hint))
-    assert cleared(field, part(page()))
-    assert not cleared(field, part(page(VALUE)))
-    assert not cleared(field, part(page("Enter password!!!")))
+    assert is_cleared(field, part(hint))
+    assert is_cleared(field, part(page()))
+    assert not is_cleared(field, part(page(VALUE)))
+    assert not is_cleared(field, part(page("Enter password!!!")))
 
 
 def test_without_edges_any_change_is_another_screen() -> None:

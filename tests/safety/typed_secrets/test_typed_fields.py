@@ -12,7 +12,7 @@ from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import LOST, Frame, Mask, OnScreen
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop.fields.changed_field import fields
-from holo_tasks.safety.redaction import Painter, painted
+from holo_tasks.safety.redaction import Painter, paint_masks
 from holo_tasks.safety.typed_secrets.typed_field_ocr import TypedTexts
 from holo_tasks.safety.typed_secrets.typed_fields import TypedFields
 
@@ -355,7 +355,7 @@ def inked(image: Image.Image) -> int:
 
 async def paint(masker: TypedFields, image: Image.Image) -> Image.Image:
     seen = frame(image)
-    return Image.frombytes("RGB", image.size, painted(seen, await masker.masks(seen)).frame.rgb)
+    return Image.frombytes("RGB", image.size, paint_masks(seen, await masker.masks(seen)).frame.rgb)
 
 
 @pytest.mark.parametrize("how", SEEN)

@@ -40,7 +40,7 @@ def to_pixel(x: float, y: float, shot: Shot) -> Point:
                 correction=f"{name}={value} is off the picture: coordinates are integers from 0 to 1000.",
             )
     if shot.correction is not None:
-        x, y = _corrected(x, y, shot.correction)
+        x, y = _correct_for_model(x, y, shot.correction)
     area = shot.area
     return Point(
         area.left + min(int(x * area.width / FULL_SCALE), area.width - 1),
@@ -62,7 +62,7 @@ def to_thousandths(at: Point, shot: Shot) -> tuple[int, int] | None:
     return (round(min(max(x, 0.0), FULL_SCALE)), round(min(max(y, 0.0), FULL_SCALE)))
 
 
-def _corrected(x: float, y: float, correction: Correction) -> tuple[float, float]:
+def _correct_for_model(x: float, y: float, correction: Correction) -> tuple[float, float]:
     """Return coordinates corrected for the model's known error. Raises `UnusableReply` if they are off the picture."""
     meant = correction.x.corrected(x), correction.y.corrected(y)
     for name, value in zip(("x", "y"), meant, strict=True):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.input.gestures import Click, Drag, Move, Scroll, Write
-from holo_tasks.core.prompts.scaling import to_gesture, to_pixel, to_thousandths
+from holo_tasks.core.prompts.call_to_gesture import to_gesture, to_pixel, to_thousandths
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, WaitCall, label
 from holo_tasks.core.prompts.toolbox import Toolbox
 from holo_tasks.core.screen.calibration import Axis, Correction

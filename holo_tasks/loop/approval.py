@@ -1,6 +1,6 @@
 """Ask a person to approve one action on one screen.
 
-`consent` waits for the approval. `words_for` describes the action. Used by `Walk` for actions that need a yes.
+`await_approval` waits for the approval. `words_for` describes the action. Used by `Walk` for actions that need a yes.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ async def words_for(
     return reported, points
 
 
-async def consent(approver: Approver, asked: ApprovalQuestion, look: Callable[[], Awaitable[Frame]]) -> str:
+async def await_approval(approver: Approver, asked: ApprovalQuestion, look: Callable[[], Awaitable[Frame]]) -> str:
     """Return the name of the person who approved an action, and use up the approval.
 
     ``look`` takes a new redacted frame. An approval is valid only while that frame is identical to the approved one.

@@ -18,11 +18,11 @@ from holo_tasks.core.screen.frame import Frame, RedactedFrame
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.handoff import hand_over as handoff
 from holo_tasks.handoff.page import Pictured
-from holo_tasks.loop import consent as consenting
-from holo_tasks.loop.consent import ApprovalQuestion, Approver, consent
+from holo_tasks.loop import approval as consenting
+from holo_tasks.loop.approval import ApprovalQuestion, Approver, await_approval
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.walk import Walk
-from holo_tasks.run.subgoal_context import stepping
+from holo_tasks.run.subgoal_context import as_current_walk
 from holo_tasks.safety.database.store import store_at
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.records.approvals import Approvals, OnRequest
@@ -139,7 +139,7 @@ async def test_a_blinking_caret_does_not_void_an_approval(
         desktop.gestures = [None] * (0 if looks == 3 else 1)  # type: ignore[list-item]
         return await desktop.look()
 
-    by = await consent(on_request(approvals), ApprovalQuestion("T", "action", "frame", "To click"), look)
+    by = await await_approval(on_request(approvals), ApprovalQuestion("T", "action", "frame", "To click"), look)
     assert (by, looks) == ("ada", 3)
 
 
@@ -498,7 +498,7 @@ async def test_an_approval_hand_off_marks_the_target(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(handoff, "ask_person", ask_person)
     one = walk(PaintedDesktop(frozen=True), handoff.ByHandOff())
     await one.look()
-    with stepping(one):
+    with as_current_walk(one):
         await one.act(a_step("click", **SUBMIT))
     ((question, points),) = given
     assert "To click ‘the Submit button’ at (160, 100)" in question
