@@ -1,4 +1,7 @@
-"""The layer "api": one call of a program's API, with an intent in the journal like every action."""
+"""The layer "api": one call of a program's API, with an intent in the journal like every action.
+
+`layers` creates an `ApiCall` for a sub-goal that declares an API, and calls `get_answer`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,11 @@ _api_function: ContextVar[Callable[[], Awaitable[Any]]] = ContextVar("holo_api_c
 
 @dataclass(frozen=True)
 class _CallResult:
-    """The result of a call. The class keeps Prefect from searching the value, and a task that gave up from failing."""
+    """The result of a call, or the reason why the API gave up.
+
+    Prefect searches the collections that a task returns for futures, but not an object of this class. The reason is
+    returned instead of raised, so that the task does not count as failed.
+    """
 
     value: Any = None
     gave_up: str | None = None
@@ -40,7 +47,10 @@ class _CallResult:
 
 @step_as_task(acts=True, title="{number} · api · {what}")
 async def call_api(number: int, what: str) -> _CallResult:
-    """Call a program's API, once. A `GaveUp` becomes a result, so the task does not fail."""
+    """Call the API function of `_api_function` once, as step ``number``. ``what`` is the API's name in the task's name.
+
+    A `GaveUp` becomes a result, so the task does not fail.
+    """
     try:
         return _CallResult(await _api_function.get()())
     except GaveUp as error:
@@ -59,8 +69,9 @@ class ApiCall:
     async def get_answer(self, read: AnswerReader[R]) -> Answered[R]:
         """Make the call and return its answer.
 
-        Raises `GaveUp` if the API gave up, which promises that it did nothing, or if its result does not fit the goal.
-        Any other exception leaves the intent in the journal. The next attempt at the item probes for the effect.
+        Raises `GaveUp` if the API function raised it: then it did nothing, and the intent in the journal is void. Also
+        raises `GaveUp` if the result does not fit the goal's answer. The intent is done then, as the call was made.
+        Any other exception leaves the intent open. The next attempt at the item probes for the effect.
         """
         walk, what = self.walk, f"API: {named(self.api.name)}"
         self._check()
@@ -104,11 +115,12 @@ class ApiCall:
         return None if services.journal is None else await services.journal.intend(what, "")
 
     def _count(self) -> None:
+        """Count the call as an action if it may have an effect."""
         if self.changes:
             self.walk.guard.count_action()
 
     async def _call_until_deadline(self) -> _CallResult:
-        """Make the call, until the first deadline of the scopes around it."""
+        """Make the call, and cancel it at the earliest deadline of the limits that apply to the sub-goal."""
         calling = _api_function.set(self.api.answer)
         try:
             async with AsyncExitStack() as stack:

@@ -1,4 +1,7 @@
-"""Select the recordings of one goal among those of some runs, and name the goal without words of an item."""
+"""Select the recordings of one goal among those of some runs, and name the goal.
+
+The name leaves out the values of a business item, such as its number, because the playbook is for all items.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,11 @@ LONGEST_NAME = 40
 
 
 def chosen_of(found: Sequence[Recording], goal: str) -> tuple[list[Recording], str]:
-    """Return the recordings of one goal, and the name of the goal. Raises `InvalidUsage` if there are several goals."""
+    """Return the recordings of one goal, and the name of the goal.
+
+    ``goal`` selects the recordings with that goal. If it is empty or selects none, all recordings must have one goal.
+    Raises `InvalidUsage` if they have several.
+    """
     if not found:
         raise InvalidUsage("No sub-goal of these runs did anything and ended with an answer: give runs that did.")
     if of_it := [one for one in found if _is_called(one, goal)]:
@@ -29,11 +36,11 @@ def chosen_of(found: Sequence[Recording], goal: str) -> tuple[list[Recording], s
 def looks_of(
     found: Sequence[Recording], chosen: Sequence[Recording], goal: str, name: str
 ) -> tuple[list[Recording], str]:
-    """Return the recordings that look for the effect, and the name of the probe.
+    """Return the recordings of the probe, which looks for the effect without acting, and the name of the probe.
 
     ``found`` are recordings of the probe's runs, which may also contain the goal itself. ``chosen`` are recordings
-    of the goal, ``goal`` the text that it was selected by, and ``name`` its name. Raises `InvalidUsage` if no
-    recording only looks, or if a run has several other goals.
+    of the goal, ``goal`` the text that it was selected by, and ``name`` its name. Raises `InvalidUsage` if all
+    recordings are of the goal itself, or if a run has several other goals.
     """
     kinds, tells = {kind_of(one) for one in chosen}, any(_is_called(one, goal) for one in chosen)
     looks = [one for one in found if kind_of(one) not in kinds and not (tells and _is_called(one, goal))]
@@ -81,12 +88,12 @@ def _answered(recording: Recording) -> Iterator[object]:
 
 
 def kind_of(recording: Recording) -> str:
-    """Return the words of a goal without an item's own text: numbers and quoted text."""
+    """Return the words of a goal without numbers and quoted text, which differ from item to item."""
     return re.sub(r"\S*\d\S*|[\"“‘'].*?[\"”’']", "", recording.goal)
 
 
 def name_of_goal(words: str) -> str:
-    """Return the name of a goal for its words, without numbers."""
+    """Return a name made of a goal's words: lower case, joined by hyphens, without words that contain digits."""
     plain = re.sub(r"\S*\d\S*", "", words.partition(". ")[0]).casefold()
     name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     return name[:LONGEST_NAME].strip("-") or "goal"

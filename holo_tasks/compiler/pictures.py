@@ -35,7 +35,7 @@ DIGITS = 8
 class Pictures:
     """Cuts pictures of pressed controls and writes them to a folder.
 
-    ``sights`` are the read pictures of all recordings. ``opened`` returns the pixels of a picture.
+    ``sights`` are the recorded pictures as OCR has read them. ``opened`` returns the pixels of a recorded picture.
     """
 
     folder: Path
@@ -44,7 +44,10 @@ class Pictures:
     opened: Callable[[Picture], Image.Image]
 
     def with_pictures(self, chosen: Sequence[Recording]) -> list[Recording]:
-        """Return the recordings with a picture of each pressed control, if the picture identifies the control."""
+        """Return the recordings with a picture of each pressed control.
+
+        A step stays without a picture if none identifies its control.
+        """
         known, words = list[Path](), set[Path]()
         return [
             replace(one, steps=tuple(self._with_picture(step, known, words) for step in one.steps)) for one in chosen

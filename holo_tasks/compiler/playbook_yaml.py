@@ -39,11 +39,11 @@ _UNREAD = """\
 
 
 class _Flow(dict[str, Any]):
-    """A mapping that is written in one line."""
+    """A mapping that the YAML file has in one line."""
 
 
 class _Row(list[Any]):
-    """A list that is written in one line."""
+    """A list that the YAML file has in one line."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -106,7 +106,7 @@ def _goal(built: BuiltGoal, probe: str = "") -> dict[str, Any]:
 
 
 def _step(step: dict[str, Any]) -> dict[str, Any]:
-    """Return a step of a list as it is written."""
+    """Return a step with its keys in the order, and its values in the style, of the YAML file."""
     made = {key: _value(key, value) for key, value in step.items() if key != "read"}
     if "read" in step:
         reads = {name: _Flow(read) for name, read in step["read"].items()}

@@ -1,4 +1,4 @@
-"""Count the tokens of a request. Images count as in the model family, and text has four characters to a token."""
+"""Estimate the tokens of a request: images by the formula of Holo models, and four characters to a token of text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from holo_tasks.contract.wire_messages import calls_of, data_uri, image_urls, messages_of, text_of
 from holo_tasks.core.limits.money import image_tokens
 
-# Tokens for the role markers of a message in the chat templates of the model family.
+# Tokens for the role markers of a message in the chat templates of Holo models.
 _PER_MESSAGE = 5
 
 
@@ -20,7 +20,7 @@ def text_tokens(text: str) -> int:
 
 
 def message_tokens(message: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a message, with its images, calls and kept thinking."""
+    """Estimate the tokens of a message, with its images, its calls and the thinking that is sent back."""
     tokens = _PER_MESSAGE + text_tokens(text_of(message))
     if calls_of(message):
         tokens += text_tokens(json.dumps(calls_of(message)))
@@ -34,9 +34,9 @@ def tool_tokens(body: Mapping[str, Any]) -> int:
 
 
 def prompt_tokens(body: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a prompt.
+    """Estimate the tokens of a prompt: its tools and messages.
 
-    A schema counts only if a message shows it, because the model reads no other.
+    The schema in ``response_format`` does not count, because the server does not write it into the prompt.
     """
     return tool_tokens(body) + sum(map(message_tokens, messages_of(body)))
 

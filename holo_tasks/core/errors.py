@@ -1,7 +1,8 @@
 """All errors of the library, grouped by their consequence.
 
 Each class carries the ``status`` that a run ends with and the exit code of the command line. A message is one sentence
-that says what to do. Only ``transient`` decides whether a retry makes sense.
+that says what to do. ``transient`` decides whether the same call is retried at once. Later tries of an item of a
+`WorkList` are another matter: see `BusinessFailure`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class HoloError(Exception):
 
 
 class InvalidUsage(HoloError):
-    """The request or the configuration is wrong; nothing was started."""
+    """Nothing was started, mostly because the request or the configuration is wrong."""
 
 
 class UnfitItem(InvalidUsage):
@@ -42,16 +43,17 @@ class BusinessFailure(UnfitItem):
 
     Retrying does not help; a person must handle it.
 
-    Work on an item of a `WorkList` raises it. Items that fail with any other error are tried again.
+    A flow's function for the items of a `WorkList` raises it. The list tries the item again later after most other
+    errors.
     """
 
 
 class TokenConflict(InvalidUsage):
-    """A business token was used before with other inputs."""
+    """The key of a business item (its token) was used before with other inputs."""
 
 
 class Unavailable(InvalidUsage):
-    """A required service is down or overloaded. The request is valid, and nothing was started.
+    """Nothing was started, because a required service is down or overloaded. The request itself is valid.
 
     The service is Prefect's server, the database or the destination of the traces.
     """
@@ -61,7 +63,7 @@ class Unavailable(InvalidUsage):
 
 
 class StoreLost(InvalidUsage):
-    """The shared database cannot be used. No action is started, and none is assumed to be undone."""
+    """The shared database cannot be used. No action is started, and an action in doubt counts as possibly done."""
 
 
 class DatabaseAway(StoreLost, Unavailable):
@@ -99,7 +101,9 @@ class NeedsPerson(HoloError):
 
 
 class GaveUp(NeedsPerson):
-    """A layer could not finish a sub-goal; the next one may. ``layer`` is the name of the layer that gave up.
+    """A layer could not finish a sub-goal, and the next layer is tried. After the last layer, a person is needed.
+
+    ``layer`` is the name of the layer that gave up.
 
     The function of an API layer raises it if it has done nothing and the next layer may try.
     """
@@ -159,7 +163,8 @@ class TransientModelFault(ModelFailed):
 class UnusableReply(ModelFailed):
     """The reply is not a step: it is malformed, cut off, outside the schema or off the picture.
 
-    ``correction`` is the text for the model before it is asked again, about the tool ``tool`` if it named one.
+    ``correction`` is the text for the model before it is asked again. ``tool`` is the tool that the reply named, or
+    "format" if it named none.
     """
 
     def __init__(self, message: str, *, correction: str, tool: str = "format") -> None:

@@ -1,7 +1,7 @@
 """Import modules by their former names, with a deprecation warning.
 
 Packages were divided into sub-packages, so `holo_tasks.core.gestures` became `holo_tasks.core.input.gestures`. The
-finder stands last in `sys.meta_path`, so that it is asked only for modules that do not exist. It goes with version 0.4.
+finder stands last in `sys.meta_path`, so that it is asked only for modules that do not exist. Version 0.4 removes it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ RENAMED = {
     "safety.confirm": "safety.approval_rules",
     "audit.export": "audit.csv_export",
 }
-"""Modules that got another name when they moved. All others are found by their name."""
+"""Modules that got another name when they moved, by ``PACKAGE.MODULE``.
+
+A module that kept its name is not in this table: it is searched in the sub-packages of its package.
+"""
 
 
 class MovedModules(MetaPathFinder, Loader):

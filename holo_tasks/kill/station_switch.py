@@ -1,6 +1,7 @@
-"""Stop the work on one desktop of a run that has several. A lost claim stops this desktop only.
+"""Stop the work on one desktop of a run that has several.
 
-`StationSwitch` is used by the agent's stations. Stopping the whole run stops every desktop as well.
+If the claim on an item is lost, only the desktop that works on the item stops. If no claim can be verified, because the
+database is away, the whole run stops. A stop of the run stops every desktop. `agent.stations` uses `StationSwitch`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from holo_tasks.kill.switch import Held, KillSwitch
 from holo_tasks.machine.clock import boot_s
 
 DATABASE = "database"
-"""Source of a stop because no claim can be verified. This concerns all claims, so it stops the whole run."""
+"""Source of a stop because no claim can be verified. Such a stop concerns all claims, so it stops the whole run."""
 
 
 class StationSwitch(KillSwitch):
-    """Kill switch of one desktop. It has no threads: the run's switch renews it.
+    """Kill switch of one desktop. It has no threads: the run's switch ``whole`` calls `renew` for it.
 
-    ``seen`` lists every claim that the current item has had, including claims that were released.
+    ``desktop`` is the desktop that is stopped. A claim is the exclusive right to an item. ``seen`` lists every claim
+    that the current item has had, including claims that were released.
     """
 
     def __init__(self, desktop: Any, whole: KillSwitch) -> None:
@@ -37,12 +39,15 @@ class StationSwitch(KillSwitch):
         self.seen = []
 
     def add_claim(self, claim: Held) -> None:
+        """Stop this desktop if the claim is lost."""
         self.seen.append(claim)
         super().add_claim(claim)
 
     def renew(self, until_s: float) -> None:
-        """Renew the input lease until ``until_s`` (boot clock), or earlier if a claim ends earlier. Callable from
-        any thread."""
+        """Let the desktop take input until ``until_s`` (boot clock), or until the first claim ends, if that is earlier.
+
+        May be called from any thread.
+        """
         if self.reason:
             return
         now_s = boot_s()
@@ -54,17 +59,20 @@ class StationSwitch(KillSwitch):
         return [*self.claims, *self.of_desktop()]
 
     def trip(self, source: str, reason: str) -> None:
+        """Stop this desktop, or the whole run if the source is `DATABASE`."""
         if source == DATABASE:
             self.whole.trip(source, reason)
         else:
             super().trip(source, reason)
 
     def why(self) -> str:
+        """Return the reason for a stop of this desktop or of the run, or an empty string."""
         if not self.reason and (reason := self.whole.why()):
             self.source, self.reason = self.whole.source, reason
         return self.reason
 
     @contextmanager
     def inside(self, flow_run_id: str) -> Iterator[None]:
+        """Stop the whole run if this flow run is cancelled in Prefect while the context is open."""
         with self.whole.inside(flow_run_id):
             yield

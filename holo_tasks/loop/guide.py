@@ -1,7 +1,8 @@
 """Bring the screen into a state to act on before each decision.
 
 The guide clears popups and waits for a busy program. If all states are declared, it never acts on an unknown screen.
-`Guide` neither looks nor acts itself: its courses yield instructions, and the loop carries them out.
+Every method of `Guide` that looks or acts is a generator (`GuardSteps`): it yields instructions, and the loop's
+`executor` carries them out. `NoGuide` takes its place if no screens are declared.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from holo_tasks.loop.unexpected_windows import Windows
 from holo_tasks.loop.walk import STILL_S
 
 MOST_LOST = 2
-"""How often one sub-goal may go back from an unknown screen."""
+"""How often one sub-goal may leave an unknown screen, by Escape or by the way home."""
 MOST_SAME_WAY = 2
 """How often the same way may be taken to reach one state."""
 SLOW_S = 3.0
@@ -57,6 +58,9 @@ class Guide:
     ``before`` is the state in which the work begins, and ``after`` those in which it may end. Both are empty if any
     state will do. ``expect`` returns the state that the last decision promised, or an empty string. ``here`` is the
     current state.
+
+    The counts are for one sub-goal: how often each interruption came up, how often an unknown screen was left, and how
+    many undeclared windows came up.
     """
 
     screens: Screens
@@ -68,9 +72,11 @@ class Guide:
     unknown_count: int = 0
     unexpected_count: int = 0
     _changed_by_itself: bool = field(default=False, repr=False)
+    """Whether the screen changed between the last decision and its input, so that a popup may have appeared."""
     _notes_for_decider: list[str] = field(default_factory=list, repr=False)
-    """Sentences for the decider about the actions of the guide."""
+    """Sentences about the actions of the guide, for the next decision."""
     _recorded_state: str | None = field(default=None, repr=False)
+    """The state in the last event of the trace."""
     _windows: Windows = field(default_factory=Windows, repr=False)
 
     def __post_init__(self) -> None:
@@ -136,7 +142,7 @@ class Guide:
     def expected_state(self) -> GuardSteps[str]:
         """Return the state that the last decision promises, or an empty string.
 
-        Gives up if that state is not declared. Nothing was done at that time.
+        Gives up if that state is not declared. The loop calls this before the decision's input, so nothing was sent.
         """
         name = self.expect()
         try:
@@ -146,11 +152,11 @@ class Guide:
             raise
 
     def arrived(self) -> GuardSteps[bool]:
-        """Wait for a state in which the work may end; return whether it is reached."""
+        """Wait for a state in which the work may end (``after``); return whether one is reached."""
         return bool(self.after) and (yield from self._wait_for(self.after))
 
     def backtrack(self) -> GuardSteps[str]:
-        """Go back to the home state, or press Escape; return the outcome as a sentence."""
+        """Take the declared ways to the home state, else press Escape. Return the outcome as a sentence."""
         home = self.screens.home
         if home and self.here != home and plan(self.screens, self.here or None, home):
             return (yield from self._go_home(home))
@@ -174,7 +180,10 @@ class Guide:
         return state.name, right or self._is_temporary(state)
 
     def reach(self, wanted: str) -> GuardSteps[None]:
-        """Bring the program to a state: wait for it, then take the declared ways. Gives up if that fails."""
+        """Bring the program to a state. Gives up if that fails.
+
+        Waits for the state first, unless declared ways lead there from the present one. Then takes these ways.
+        """
         state = (yield from self._recognize(wanted)).state
         known = state is not None and not state.busy
         if not (known and plan(self.screens, state.name if state else None, wanted) is not None):
@@ -212,9 +221,7 @@ class Guide:
         return view
 
     def _find_obstacle(self, view: View) -> GuardSteps[Interruption | str | None]:
-        """Return the obstacle: a declared interruption, or the title of an undeclared window.
-
-        Returns ``None`` without one.
+        """Return the obstacle on a screen: a declared interruption, the title of an undeclared window, or ``None``.
 
         In a known state, a window counts only if it appeared by itself over the previous state. A window that an action
         opened is the action's effect, and is left to the decider. So is a window that stays, and one without the
@@ -271,10 +278,10 @@ class Guide:
             yield Look()
 
     def _return_to(self, state: State, was: str) -> GuardSteps[bool]:
-        """Go back to the state before an interruption; return whether this was tried.
+        """Take the ways from the home state to the state before an interruption; return whether this was tried.
 
-        This is done only from the home state, where a program begins anew, for example after a log-in. Any other state
-        may be the effect of the last action, and to go back from there would repeat that action.
+        A program begins anew in the home state, for example after a log-in. From any other state no way is taken,
+        because it may be the effect of the last action, which the way would repeat.
         """
         if state.name == was or state.name != self.screens.home or not plan(self.screens, state.name, was):
             return False
@@ -283,7 +290,7 @@ class Guide:
         return True
 
     def _take_ways(self, wanted: str) -> GuardSteps[bool]:
-        """Take declared ways until the wanted state is reached, each at most twice; return whether it is reached."""
+        """Take declared ways, each at most `MOST_SAME_WAY` times, and return whether the wanted state is reached."""
         taken: list[Way] = []
         while True:
             if (yield CheckState(self.screens.state(wanted))):
@@ -330,7 +337,10 @@ class Guide:
             self._notes_for_decider.append((yield Escape()))
 
     def _may_act_on(self, view: View) -> bool:
-        """Return whether a screen may be acted on, apart from popups. A hung program would do all input later."""
+        """Return whether a screen may be acted on, apart from popups.
+
+        A hung program may not: it would process the input when it continues, maybe on another screen.
+        """
         if view.frame.hung:
             return False
         return not self.screens.closed if view.state is None else not view.state.busy
@@ -375,7 +385,7 @@ class Guide:
         return ready
 
     def _ends_wait(self, view: View, names: Collection[str]) -> GuardSteps[bool]:
-        """Return whether a screen is the awaited one, or shows an interruption that prevents it."""
+        """Return whether a wait is over: the screen is one of the awaited states, or an interruption hides it."""
         if not names:
             return self._may_act_on(view)
         if view.frame.hung:
@@ -388,6 +398,7 @@ class Guide:
         return found
 
     def _busy_error(self, view: View) -> GiveUp:
+        """Return the instruction to give up because the program stayed busy or hung."""
         how = "hung" if view.state is None or view.frame.hung else f"was still at ‘{view.state.name}’"
         return GiveUp(f"The program {how} after {self.screens.timeout_seconds:g} s of waiting.")
 

@@ -1,8 +1,8 @@
 """Instructions of the loop's guards. Only the loop looks at the screen and acts on it.
 
-A guard is a plain generator, a *course*: the screens' guide, the buttons pressed once, the recovery of a stuck agent.
-It yields one instruction after another, gets each result back, and returns its own result. So a test can drive it
-without a desktop, a model or a walk.
+The guards are `guide`, `press_once`, `repeated_press` and `stuck_recovery`. Their methods are plain generators. Each
+yields one instruction after another, gets each result back, and returns its own result. So a test can drive a guard
+without a desktop, a model or a walk. A generator under way is called a *course*.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ async def pursue(
 
     ``decide`` and the executor's ``act`` are methods of the walk, possibly wrapped in tasks. ``guide`` knows the
     program's screens, ``effect_buttons`` the actions that must not be repeated, and ``macro`` does the sequences that
-    are the model's tools. At the step limit, only the ``is_last_layer`` layer is asked for its best answer so far.
+    are the model's tools. At the step limit, a layer is asked for its best answer so far only with ``is_last_layer``.
 
     Raises a `HoloError` whose status is the status of the run. At the step limit its ``partial_answer`` is the best
     answer so far.

@@ -1,6 +1,6 @@
 """Client of an OpenAI-compatible endpoint. It sends each request once; the caller decides about retries.
 
-`ModelEndpoint` is the `core.ports.ModelClient` of all models.
+`ModelEndpoint` is the only implementation of `core.ports.ModelClient`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
 """Status codes of servers without a list of models."""
 REFUSED_STATUS = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 417, 422, 426, 428, 429, 431})
-"""Status codes of requests that the server did not begin. After any other error, the work may have been done."""
+"""Status codes with which a server refuses a request before any work. `_maybe_begun` decides about the other errors."""
 BUSY_TEXT = re.compile(
     r"overload|\bloading\b.{0,20}\bmodel|\b(is|still|currently) (being )?load(ing|ed)\b|queue (is )?full"
     r"|\b(no|at|out of|insufficient) capacity"
@@ -61,9 +61,9 @@ CONNECT_S = 20.0
 MOST_RETRY_AFTER_S = 3600.0
 """Longest accepted Retry-After, in seconds."""
 RATE_LIMIT_PAUSE_S = 15.0
-"""Seconds to wait after a 429 without Retry-After. Limits are usually per minute, and four retries cover one."""
+"""Seconds to wait after a 429 without Retry-After. Limits are mostly per minute, and callers retry four times."""
 FAIR_TIMEOUT_S = 20.0
-"""Seconds. A time-out below this does not count as a failure of the server, because the caller had little time left."""
+"""Seconds. A shorter time-out does not count as a failure for the breaker, because the caller had little time left."""
 MOST_SHOWN_BYTES = 20_000
 """Bytes of an unexpected body that are inspected for the error message."""
 MOST_ERROR_CHARACTERS = 300
@@ -146,6 +146,10 @@ class ModelEndpoint:
         return shown(self.base_url)
 
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+        """Send a request and return the reply, within ``timeout_s`` seconds including the wait for the breaker.
+
+        Raises a `HoloError` whose ``maybe_billed`` says whether the attempt may cost money.
+        """
         arrived = time.monotonic()
         # Wait for the breaker for at most half of the time. Otherwise too little would be left for the reply.
         probe = await self._breaker.admit(timeout_s / 2)
@@ -316,7 +320,7 @@ def _maybe_begun(error: openai.APIStatusError) -> bool:
 
 
 def _outer_fields(error: openai.APIStatusError) -> set[str]:
-    """Return the names of the fields around the error in the server's answer."""
+    """Return the names of the fields in the server's answer, among which the error is one."""
     try:
         answer = error.response.json()
     except (ValueError, RecursionError):
@@ -363,7 +367,8 @@ def _text(value: object) -> str:
 def _usage(usage: object, *, wrote: bool) -> Usage | None:
     """Return the billed tokens, or ``None`` if they are impossible.
 
-    Some servers and proxies count nothing and send zeros.
+    Some servers and proxies count nothing and send zeros. A completion of zero tokens is impossible if the model
+    ``wrote`` something.
     """
     prompt = getattr(usage, "prompt_tokens", None)
     completion = getattr(usage, "completion_tokens", None)

@@ -29,9 +29,9 @@ asyncio.run(provide_database_interface().create_db())
 def prepare(path: Path) -> bool:
     """Create a new database, completely or not at all; return whether it was created.
 
-    It is not created if a database or remains of one exist. It is also not created if the installed Prefect is older
-    than the stored schema, because it would refuse the newer database. Prefect then creates the database when the
-    server starts.
+    No database is created if there is one at ``path``, or only its write-ahead log or journal. None is created either
+    if the installed Prefect is older than the stored schema, because it would refuse the newer database. In both cases
+    Prefect creates or migrates the database when the server starts.
     """
     sql = SCHEMA.read_text(encoding="utf-8")
     # SQLite would apply a leftover journal to the new database.
@@ -56,11 +56,12 @@ def prepare(path: Path) -> bool:
 
 
 def _revision(sql: str) -> str:
-    """Return the revision of the last migration in the schema."""
+    """Return the id of the last migration in the schema."""
     return sql.rpartition("alembic_version")[2].partition("'")[2].partition("'")[0]
 
 
 def _is_known_to_prefect(revision: str) -> bool:
+    """Return whether the installed Prefect has the migration with this id."""
     prefect = find_spec("prefect")  # does not import it
     places = prefect.submodule_search_locations if prefect else None
     return any(
@@ -70,7 +71,7 @@ def _is_known_to_prefect(revision: str) -> bool:
 
 
 def migrated_schema(path: Path) -> str:
-    """Let Prefect create or migrate a database; return it as SQL."""
+    """Let Prefect create the database at ``path`` by all its migrations; return its schema and rows as SQL."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     with tempfile.TemporaryDirectory() as home:
         environ = known | {

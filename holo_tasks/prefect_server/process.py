@@ -1,4 +1,6 @@
-"""Main module of a temporary Prefect server. It answers at its own address only, and only with its login.
+"""Main module of a temporary Prefect server, which `temporary` starts in a process of its own.
+
+The server refuses requests with another Host header than its own address, and requests without its login.
 
 The login comes through standard input, because other processes of this user can read a process's command line and
 environment.
@@ -18,7 +20,7 @@ from holo_tasks.machine.umask import narrow_umask
 
 
 def main() -> None:
-    """Serve at the socket whose descriptor number is the argument, until the process is terminated."""
+    """Serve at the socket whose descriptor number is the command-line argument, until the process is terminated."""
     collect_garbage_rarely()
     return_freed_blocks()
     defer_large_imports()
@@ -47,8 +49,8 @@ def _serve(at: socket.socket, host: str) -> None:
 def _declare_uuid_operators() -> None:
     """Declare the operators of Prefect's UUID type, as SQLAlchemy 2.1 requires.
 
-    Otherwise each comparison issues a deprecation warning. The search for the caller to warn took a thirtieth of the
-    server's time.
+    Otherwise each comparison issues a deprecation warning. For each warning Python searches the stack for the code to
+    name in it, which took a thirtieth of the server's time.
     """
     with suppress(ImportError):  # before 2.1
         from prefect.server.utilities.database import UUID

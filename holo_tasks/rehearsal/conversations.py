@@ -18,7 +18,10 @@ _KEPT = 512
 
 @dataclass(frozen=True)
 class EarlierRequest:
-    """A request without its pictures, and the step or function call in its reply."""
+    """A request without its pictures, and the step or function call in its reply.
+
+    ``turns`` is the number of the model's steps in the request's history.
+    """
 
     body: Mapping[str, Any]
     reply: Mapping[str, Any]
@@ -42,8 +45,8 @@ class Conversations:
     def before(self, body: Body) -> EarlierRequest | None:
         """Return the request that this one continues or repeats, or ``None``.
 
-        It has the same task and the same first screen. The newest match with the most shared messages is
-        returned.
+        Both have the same task and the same first screen. Of several such requests, those with the most shared messages
+        count, and of these the newest.
         """
         task, turns = task_of(body), _turns(body)
         best: tuple[int, int, EarlierRequest] | None = None
@@ -59,12 +62,15 @@ class Conversations:
         return best[2] if best else None
 
     def breaches(self, body: Body, terms: Terms = STANDARD) -> list[Breach]:
-        """Return the rules that a request breaks as the next one of its conversation."""
+        """Return the rules that a request breaks as the next one of its conversation.
+
+        ``terms`` are the limits in those rules.
+        """
         kept = self.before(body)
         return continuity_breaches(body, kept.body, kept.reply, terms) if kept else []
 
     def usage(self, body: Body, completion: str) -> dict[str, Any]:
-        """Return the token usage: images as in the model family, and four characters to a token of text."""
+        """Return the token usage: images by the formula of Holo models, and four characters to a token of text."""
         kept = self.before(body)
         prompt, produced = prompt_tokens(body), text_tokens(completion)
         return {

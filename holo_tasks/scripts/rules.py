@@ -40,7 +40,7 @@ UNKNOWN_SCREEN_WAITS = 8
 LEAST_WAITS = 4
 """Smallest number of waits for the required effect of a step."""
 MOST_READ = 14
-"""Number of the screen's texts that are quoted in a question."""
+"""Most texts of the screen that a question quotes."""
 WAITING = "The program is still busy; waiting for it."
 LOST = "I do not know what to do on this screen; asking a person."
 STUCK = "The same step failed twice; asking a person."
@@ -55,11 +55,11 @@ Written: TypeAlias = Callable[[Point, Size], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Decision:
-    """A step, as the object that a model would emit, and the rule that it comes from, as text.
+    """The next step, as the object that a model would emit. ``why`` says in words which rule it comes from.
 
-    ``action`` is the playbook's action; ``None`` if the step is a wait or a stop. ``lost`` is whether no rule holds or
-    the rule's step failed. The playbook then waits for a late screen, or stops. ``unmet`` is whether the required
-    effect of the last step is missing. ``rule`` is the id of the rule that decides or waits.
+    ``action`` is the playbook's action; ``None`` if the step is a wait or a stop. ``lost`` is true if no rule could
+    decide, so that the playbook waits for a late screen or stops with a question. ``unmet`` is true if the required
+    effect of the last step is missing. ``rule`` is the id of the rule that decides or waits, or empty.
     """
 
     step: dict[str, Any]
@@ -99,8 +99,8 @@ def follow(
 ) -> Decision:
     """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
-    ``met`` is whether the required effect of the last step was seen. ``old`` are values that were read before the last
-    step, for reads that need a new value.
+    ``met`` is true if the required effect of the last step was seen. ``old`` are the values that were read before the
+    last step. A rule with a read that is ``new`` does not hold while that read still gives the old value.
     """
     rules: Sequence[Rule] = playbook.rules_of(goal)
     past = EarlierSteps(rules, values, history)
@@ -133,9 +133,9 @@ def follow(
 
 
 def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | None:
-    """Return the first goal that the task's text matches, with the values from the text and from the task's data.
+    """Return the first goal that the task matches, with the values from the task's instructions and from its data.
 
-    Only the instructions are searched. The data cannot choose a goal.
+    A task has instructions and a data block. Only the instructions are searched, so the data cannot choose a goal.
     """
     task, data = apart(task)
     given: dict[str, Value] = {
@@ -206,7 +206,7 @@ def _holding(
 
 
 def is_meant(rule: Rule, values: Mapping[str, Value]) -> bool:
-    """Return whether the parameter in a rule's ``if`` has the wanted truth value."""
+    """Return whether the parameter named in a rule's ``if`` is true, or false for ``not NAME``. True without ``if``."""
     if rule.if_ is None:
         return True
     return bool(values.get(rule.if_.removeprefix("not "))) != rule.if_.startswith("not ")
@@ -240,7 +240,10 @@ def is_known(wanted: Condition, sight: Sight) -> bool:
 
 
 def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Return whether a condition holds. Windows and states hold if they are unknown."""
+    """Return whether a condition holds.
+
+    A condition on a window or a state also holds if the windows or the state of the screen are unknown.
+    """
     match wanted:
         case str():
             return sight.has(label_of(wanted, values))
@@ -253,7 +256,7 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
 
 
 def _is_its_turn(rule: Rule, past: EarlierSteps) -> bool:
-    """Return whether a rule may begin after the earlier steps, or is to continue."""
+    """Return whether a rule may begin after the earlier steps, is under way, or waits for its effect."""
     only_waits = all(action.wait is not None for action in rule.do)
     if only_waits and past.waits >= rule.patience:
         return False
@@ -378,7 +381,7 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 
 
 def _why_not(sight: Sight) -> str:
-    """Return why programs do not report something, without the programs' own texts.
+    """Return why programs do not report their elements, without the programs' own texts.
 
     The reader may not be allowed to know these texts.
     """
@@ -392,7 +395,7 @@ def _why_not(sight: Sight) -> str:
 
 
 def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
-    """Return the box of a text."""
+    """Return the box of a target's text on the screen, next to its labels if it has relations."""
     text = label_of(target.text or "", values)
     found = _beside(sight.find(text), target, values, sight)
     if len(found) == 1:
@@ -404,7 +407,7 @@ def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 
 
 def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
-    """Return the box of a picture."""
+    """Return the box of a target's picture on the screen, next to its labels if it has relations."""
     assert target.picture is not None
     places = sight.pictures(target.picture)
     if target.text is not None and not target.is_named:

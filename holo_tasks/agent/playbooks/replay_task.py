@@ -29,7 +29,11 @@ EVERY_S = 1.0
 
 @dataclass
 class Replay:
-    """One replay of a playbook, with the rules that it followed, in order, and whether it answered."""
+    """One replay of a playbook by the layer "playbook" of a sub-goal.
+
+    ``followed`` are the ids of the rules that were followed, in order. ``answered`` is whether the replay ended with an
+    answer. ``ended`` is set at its end.
+    """
 
     run: Run
     subgoal: int
@@ -37,7 +41,7 @@ class Replay:
     followed: list[str] = field(default_factory=list)
     answered: bool = False
     end_exception: BaseException | None = None
-    """The exception that ended it without failing the task, such as `GaveUp`."""
+    """The exception that ended the replay and did not fail its task, such as `GaveUp`. `run_as_task` raises it."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def decide(self, walk: Walk, brain: Brain) -> Step:
@@ -55,7 +59,7 @@ class Replay:
             return await walk.act(step)
 
     async def run_as_task(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Run the replay ``work`` as one task that is named after the playbook's goal, and return its result."""
+        """Run ``work``, the loop over the playbook's steps, as one task named after the goal, and return its result."""
         mark = _replay.set((self, work))
         try:
             with tags(f"layer:{PLAYBOOK}"):
@@ -93,7 +97,10 @@ _replay: ContextVar[tuple[Replay, Callable[[], Awaitable[Any]]]] = ContextVar("h
 
 @step_as_task(acts=True, title="playbook · {name}")
 async def _replayed(name: str) -> Any:
-    """Run the replay to its end. The task has no retries, because the effect of a failed replay is unknown."""
+    """Run the replay of `_replay` to its end; ``name`` is for the task's name.
+
+    The task has no retries, because the effect of a failed replay is unknown.
+    """
     replay, work = _replay.get()
     replay.run.run_in_background(replay.publish())
     try:

@@ -21,8 +21,9 @@ Reference: TypeAlias = Callable[[str], str | None]
 class Picture:
     """A picture of the page: the part of the screen that it shows, and the marks drawn over it.
 
-    ``name`` is a URL: ``#`` and the id of an embedded copy, or the path of a file next to the page. Marks are in screen
-    pixels, independent of the size of the copy.
+    ``name`` is a URL: ``#`` and the id of an embedded copy, or the path of a file next to the page. ``about`` is its
+    text for people who do not see it. ``changed`` is the box that the step changed: left, top, width and height, or
+    empty. Marks and boxes are in screen pixels, independent of the size of the copy.
     """
 
     name: str
@@ -39,7 +40,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class StepScreen:
-    """A screen before or after the step. ``picture`` is ``None`` if the trace lacks it."""
+    """A screen before or after the step. ``picture`` is ``None`` if the trace lacks it.
+
+    ``what`` is its heading, "Before" or "After". ``typed`` is the text or the keys of the action, and ``verb`` the word
+    in front of it. ``masked`` has the kinds of masks on the screen.
+    """
 
     what: str
     sha256: str
@@ -53,7 +58,10 @@ class StepScreen:
 
 @dataclass(frozen=True)
 class StepTexts:
-    """The texts of a step: facts for its heading, and lines with a style, a name and a text."""
+    """The texts of a step: facts for its heading, and lines with a style, a name and a text.
+
+    ``shares`` are the rectangles of the bar that shows how the time was spent, and ``time`` is the bar's legend.
+    """
 
     facts: list[str] = field(default_factory=list)
     lines: list[tuple[str, str, str]] = field(default_factory=list)
@@ -102,7 +110,7 @@ def _lines(step: Step) -> list[tuple[str, str, str]]:
 
 
 def figures(story: Story, step: Step, reference: Reference) -> list[StepScreen]:
-    """Return the screens of a step. ``reference`` is called for each picture that is shown."""
+    """Return the screens of a step. ``reference`` adds a picture to the page and returns its id there."""
     out = []
     if step.before:
         about = f"Screen before step {step.number}: {step.label}"

@@ -1,4 +1,7 @@
-"""Read and check the anchored heads of a run, which the verifier compares with the trace."""
+"""Read and check the anchored heads of a run, which the verifier compares with the trace.
+
+A head is the number and the hash of a trace's newest record. An anchored head was signed and stored outside the trace.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,13 @@ _LONGEST = 4096
 
 @dataclass
 class Heads:
-    """The anchored heads of one run. ``is_this_machines`` means that this machine's own list contains at least one."""
+    """The anchored heads of one run.
+
+    ``by_sequence`` has the hashes by record number, and ``newest_sequence`` is the highest of these numbers.
+    ``delivered`` is the highest number of delivered records that a head states. ``signature_error`` describes the first
+    head with a wrong signature, else it is empty. ``from_this_machine`` is whether a head comes from this machine's own
+    list. ``sources`` are the files and buckets that were read.
+    """
 
     run: str
     sources: list[str] = field(default_factory=list)
@@ -31,8 +40,10 @@ class Heads:
     """Lists that were given but do not exist, for example after a rollback of their disk."""
 
     def read(self, source: str, key: PublicKey, *, is_this_machines: bool = False) -> None:
-        """Add this run's heads from a file or from ``s3://bucket/prefix``. Raises `InvalidUsage` if it cannot be
-        read."""
+        """Add this run's heads from a file or from ``s3://bucket/prefix``.
+
+        ``is_this_machines`` is true for this machine's own list. Raises `InvalidUsage` if the source cannot be read.
+        """
         if source not in self.sources:
             self.sources.append(source)
         lines = _objects(source, self.run) if source.startswith("s3://") else _lines(Path(source))

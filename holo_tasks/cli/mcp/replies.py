@@ -1,4 +1,7 @@
-"""Replies to a client about a run. Texts of a screen, a model or a person are in ``data`` only, marked as such."""
+"""Build the replies to an MCP client about a run.
+
+Foreign texts, which come from a screen, a model or a person, are under ``data`` only, with a note that they are data.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ NOTE = (
 
 
 def status_of(begun: StartedRun, home: Path) -> dict[str, Any]:
-    """Return the state of a run, and its result if it has ended."""
+    """Return the state of a run, and its result if it has ended. ``home`` is the folder with the run registry."""
     alive, progress, outcome = begun.alive, begun.progress, begun.outcome
     cost = progress.get("cost_micro_usd", 0)
     told: dict[str, Any] = {
@@ -56,7 +59,8 @@ def handoff_fields(handoff: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_data(told: dict[str, Any], **data: object) -> dict[str, Any]:
-    """Add foreign texts under ``data``: bounded, without end marks of the block and without placeholders of secrets."""
+    """Add foreign texts under ``data``. They are shortened, and end marks of a data block and placeholders of secrets
+    in them no longer work."""
     values = {name: value for name, value in data.items() if value}
     if not values:
         return told
@@ -65,7 +69,7 @@ def with_data(told: dict[str, Any], **data: object) -> dict[str, Any]:
 
 
 def data_block(told: dict[str, Any]) -> str:
-    """Return the foreign texts as a data block for a model. Empty without such texts."""
+    """Return the foreign texts of a reply as a data block for a model, or an empty string without such texts."""
     return quoted(told["data"]) if "data" in told else ""
 
 

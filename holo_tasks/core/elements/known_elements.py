@@ -1,7 +1,8 @@
 """Remove private parts of accessibility trees: masked texts and values of protected fields.
 
-Masks are areas of pixels, so they cover only what the screen shows. Text off the screen, such as a hidden page or a
-scrolled-off row, cannot be masked. `redacted_tree` drops such text if masks would have been looked for.
+Masks are areas of pixels, so they cover only text that the screen shows. Text off the screen, such as a hidden page or
+a scrolled-off row, cannot be masked. `redacted_tree` drops such text with ``unseen=False``, which callers pass if the
+screen is searched for private text.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ HOLDERS = frozenset(
 )
 """Roles of containers. Their children have areas of their own, which are checked against the masks."""
 PARTLY = "Some texts of the accessibility trees are masked."
-"""Replaces a reason for an incomplete tree that may contain a private text."""
+"""Stands in place of the reason why a tree is incomplete if the reason may contain a private text."""
 
 
 def as_it_is(text: str) -> str:
@@ -35,10 +36,10 @@ def as_it_is(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Cover:
-    """The effect of masks on an element and on the elements in it.
+    """The effect of masks on an element and on the elements inside it.
 
-    ``loses_texts`` says that the element loses its texts. ``hides_all_inside`` says that all elements in it do, and
-    ``hides_unseen_inside`` that those without pixels do.
+    ``loses_texts``: the element loses its texts. ``hides_all_inside``: all elements inside it lose theirs.
+    ``hides_unseen_inside``: the elements inside it that are off the screen lose theirs.
     """
 
     loses_texts: bool
@@ -51,9 +52,9 @@ def redacted_tree(
 ) -> ElementTree:
     """Return a tree without the texts that the masks hide.
 
-    An element that touches a mask loses its name and value, and so do the elements in it. In a container, only children
-    that touch a mask themselves lose theirs. Without ``unseen``, elements off the screen lose their texts as well.
-    Values of protected fields are always removed. Remaining texts are passed through ``text_filter``.
+    An element that touches a mask loses its name and value, and the elements inside it lose theirs too. In a container,
+    only children that touch a mask themselves lose them. With ``unseen=False``, all elements off the screen lose their
+    texts. Values of protected fields are always removed. Remaining texts are passed through ``text_filter``.
     """
     boxes = [mask.box for mask in masks]
     covers: list[_Cover] = []
@@ -86,7 +87,10 @@ def redacted_element(
 
 
 def _window_cover(boxes: Sequence[Box], *, unseen: bool) -> _Cover:
-    """Return the cover for a window. A window off the screen may be one of the masked windows."""
+    """Return the cover for a window.
+
+    If there are masks, elements off the screen are hidden: their window may be one that is masked as a whole.
+    """
     return _Cover(loses_texts=False, hides_all_inside=False, hides_unseen_inside=bool(boxes) or not unseen)
 
 
@@ -110,6 +114,9 @@ def _redacted_element(element: Element, cover: _Cover, text_filter: TextFilter) 
 
 
 def _redacted_application(told: Application, text_filter: TextFilter, *, hides: bool) -> Application:
-    """Return a program's entry without hidden texts. A program without a tree has its window's title as its name."""
+    """Return a program's entry without hidden texts.
+
+    A program without a tree is named after its window's title, so its name is removed if texts are hidden (``hides``).
+    """
     name = "" if hides and told.how == "none" else text_filter(told.name)
     return replace(told, name=name, note=text_filter(told.note))

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 KEPT_SHARE = 0.98
-"""Share of an excess that is still expected after a bill without one, so that a repaired server regains trust."""
+"""Share of an excess that stays expected after a bill without an excess, so that a repaired server regains trust."""
 NEGLIGIBLE = 0.01
+"""An excess of at most this share counts as none."""
 RETEST_S = 300.0
-"""Seconds after a bill that was too high until a call beyond the budget may probe the server's billing again.
+"""Seconds after a bill that was too high, after which one call may be made alone although its expected bill exceeds the
+budget.
 
-A server that stays wrong gets at most one such call in that time.
+Its bill shows whether the server still bills too much. If so, the next such call is made after as many seconds.
 """
 
 
@@ -44,7 +46,7 @@ class Overbilling:
         return Overbilling(max(seen.prompt, _reduced(self.prompt)), completion, longest)
 
     def after_clean_probe(self) -> Overbilling:
-        """Return the expectation after a probe call that was billed without an excess."""
+        """Return the expectation after a probe call that was billed without an excess: half of each excess."""
         completion = _reduced(self.completion, 0.5)
         return Overbilling(_reduced(self.prompt, 0.5), completion, self.longest // 2 if completion > 1 else 0)
 
@@ -87,9 +89,10 @@ def _reduced(factor: float, share: float = KEPT_SHARE) -> float:
 class Quote:
     """The money and the known excess for the next call.
 
-    ``headroom_micro`` is the money in micro-USD that shared budgets leave, or ``None`` without a limit. ``probe`` names
-    the probe call that measures how the server bills. Until it has a bill, callers that do not know the excess or
-    cannot afford it wait.
+    ``headroom_micro`` is the money in micro-USD that shared budgets leave, or ``None`` without a limit. ``known`` is
+    the excess that is expected of the server. ``probe`` is the id of the probe call if the next call is one, else
+    empty. A probe call measures how the server bills. Until its bill, callers that do not know the excess or cannot
+    afford it wait.
     """
 
     headroom_micro: int | None = None

@@ -1,6 +1,7 @@
-"""Record the repaints of a screen, and the answers to pings, in a thread.
+"""Record the repaints of a screen, and programs' answers to pings, in a thread.
 
-`Repaints` is the main class. `repaint_watch` and the code that waits for a settled screen use it.
+`liveness_ping` sends the pings (``_NET_WM_PING``) to find out whether a program has processed its input. `Repaints` is
+the main class. `repaint_watch` and the code that waits for a settled screen use it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Repaints:
     """The latest repaints of one screen, which a thread receives over its own X connection.
 
     X DAMAGE reports every rectangle that is drawn, except for moves of the cursor. For a server without DAMAGE,
-    ``peek`` returns a fingerprint of the pixels. It is compared only while a caller waits.
+    ``peek`` returns a fingerprint of the pixels, and fingerprints are compared only while a caller waits.
     """
 
     def __init__(self, display: str, peek: Callable[[], Any]) -> None:
@@ -116,7 +117,10 @@ class Repaints:
             return self._pongs.get(serial)
 
     def wait(self, timeout_ns: int, *, repaint: bool = False, serial: int | None = None) -> None:
-        """Wait until the time is over, or until a repaint or the answer to a ping arrives, if asked for."""
+        """Wait for at most ``timeout_ns``.
+
+        With ``repaint``, the next repaint ends the wait. With ``serial``, the answer to the ping with that serial does.
+        """
         until = time.monotonic_ns() + timeout_ns
         with self._news:
             count = self._count

@@ -1,4 +1,7 @@
-"""Limits within which programs take two presses for a double click: toolkits' defaults, and the desktop's XSETTINGS."""
+"""Largest time and distance at which a program may take two presses for a double click.
+
+They come from toolkits' defaults and from the desktop's XSETTINGS. `Pointer` keeps two single clicks further apart.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ NUMBER, TEXT, COLOR = 0, 1, 2
 
 
 class DoubleClick(NamedTuple):
-    """The time in seconds and the distance in pixels within which any program may take two presses for a double click.
+    """The largest time in seconds and distance in pixels of a double click in any program.
 
-    Windows' default is half a second. Tk uses it regardless of the desktop's settings.
+    The default of half a second is that of Windows. Tk uses half a second whatever the desktop's settings say.
     """
 
     seconds: float = 0.5

@@ -41,7 +41,7 @@ class ProgramKind:
     """One kind of program.
 
     ``runs`` matches the file names of its programs. ``words`` returns the options for a profile in a folder, and
-    ``option`` shows them to a person. ``named`` matches an argument that names a profile. ``write_settings`` fills an
+    ``option`` shows them to a person. ``named`` matches an argument that names a profile. ``seed`` fills an
     empty profile. ``mend`` removes the traces of a crash from a used one.
     """
 

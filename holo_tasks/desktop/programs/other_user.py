@@ -1,9 +1,9 @@
 """Run the driven program as another user of this machine, so that it cannot read the agent's files.
 
 A program of the agent's own user can read the signing key, the database and the environments of its processes. A
-program of another user cannot. It gets a folder of its own, and in it the X cookie for its display only.
+program of another user cannot. It gets a private folder. The folder has the X cookie of its display, and no other.
 
-`other_user` looks up the user for ``run_as``. `create_folders` makes the folder, as a `OtherUserFolders`.
+`other_user` looks up the user for ``run_as``. `create_folders` makes the folder, and returns an `OtherUserFolders`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEEDED = {CHOWN: "CAP_CHOWN", KILL: "CAP_KILL", SETGID: "CAP_SETGID", SETUID: "C
 
 PERSONAL = ("HOLO_HOME", "TMPDIR", "TMP", "TEMP", "OLDPWD", "MAIL", "CONDA_PREFIX")
 SHARED = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP")
-"""XDG variables that do not name folders of one user."""
+"""XDG variables that the program keeps, because they do not name folders of one user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,17 @@ def _look_up_user(name: str) -> OtherUser:
 
 
 def _capability_bits() -> int:
+    """Return the capabilities of this process as bits, numbered as in ``NEEDED``."""
     return int(status_of(OURS).get("CapEff", "0"), 16)
 
 
 @dataclass(frozen=True, slots=True)
 class OtherUserFolders:
-    """The place of a program that runs as another user: the user, its private folder and its working folder."""
+    """The folders of a program that runs as another user.
+
+    ``folder`` is its private folder, ``working_folder`` the one in which it starts, and ``shared`` the one that it
+    shares with the agent.
+    """
 
     user: OtherUser
     folder: Path
@@ -142,7 +147,7 @@ def folder_for(desktop: Path) -> Path:
 
 
 def bus_for(user: OtherUser, desktop: Path) -> BusUser:
-    """Return the user as a guest of a desktop's D-Bus, whose socket for them lies in a separate folder."""
+    """Return the user as a guest of a desktop's D-Bus. The bus has a socket for guests, in a separate folder."""
     return BusUser(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
 
 
@@ -162,6 +167,6 @@ def create_folders(user: OtherUser, desktop: Path, display: str, authority: Path
 
 
 def remove_folders(desktop: Path) -> None:
-    """Remove the folders of a desktop's program, bus and profile, if they exist."""
+    """Remove the folders of a desktop's program and bus and of the program's settings (profile), if they exist."""
     for name in ("program", "bus", "profile"):
         shutil.rmtree(Path("/tmp") / f"{desktop.name}-{name}", ignore_errors=True)

@@ -1,4 +1,7 @@
-"""Lists the processes of the programs that may work on an input."""
+"""List the processes that may still work on an input, because the input went to their program.
+
+`work_in_flight` calls `touch` before an input, and `pids` when it measures.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,10 @@ from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent_pid
 class Programs:
     """The programs that this process has started and, on a shared screen, the program that got the last input.
 
-    ``helpers`` returns the processes that the desktop itself needs. Processes that the message ``bus_pid`` starts
-    belong to it. ``owner_at`` is given for a shared screen only. It returns the process whose window gets a press at a
+    ``helpers`` returns the processes that the desktop itself needs, which do not count. ``bus_pid`` is the process of
+    the message bus. The bus and all processes that it has started do not count either.
+
+    ``owner_at`` is given for a shared screen only. It returns the process whose window gets a press at a
     point or, without a point, the keys, and zero if that is unknown.
     """
 
@@ -49,7 +54,7 @@ class Programs:
         return True
 
     def pids(self) -> list[int]:
-        """Return the processes of the programs."""
+        """Return the ids of the processes of the programs."""
         helpers, found, of_bus = set(self._helpers()), [], {self._bus_pid}
         tree = self._tree.pids()
         # The first parent is remembered: when it ends, the kernel gives the process another one.

@@ -14,7 +14,7 @@ from holo_tasks.desktop.x11.windows import active_window, box, client_of
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 NEAR = 8
-"""A window that reaches at most this many pixels beyond a field draws only that field."""
+"""Pixels. A window that reaches at most this far beyond a field counts as drawing only that field."""
 VIEWABLE = 2
 WindowBoxes: TypeAlias = dict[int, Box | None]
 
@@ -45,7 +45,7 @@ class SecretWindows:
         """Return and remember the window that draws a field into which a secret was just typed.
 
         Some programs have a window for each field; then it is that window. For all others it is the program's top
-        window, which exists as long as any part of it can be visible.
+        window: no part of the field can be visible after that window is closed.
         """
         link = self._link
         pid = owner_of(link, None).pid
@@ -93,7 +93,7 @@ def boxes_between(before: WindowBoxes, after: WindowBoxes) -> WindowBoxes:
 
 
 def _window_in_middle(link: XConnection, field: Box) -> int:
-    """Return the innermost window in the middle of a field."""
+    """Return the innermost window at the middle of a field, or zero if there is only the root window."""
     at = Point(field.left + field.width // 2, field.top + field.height // 2)
     window = below = link.root
     while below:

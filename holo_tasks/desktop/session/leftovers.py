@@ -1,8 +1,9 @@
-"""Cleans up after desktops whose host process and client process were killed at the same time.
+"""Clean up after desktops whose host process and client process were killed at the same time.
 
-A desktop ends with its client process, and is cleaned up by it or by the host. Files are left only if both processes
-die at once, for instance when the kernel kills a whole group for lack of memory. Left are its folder, the X server's
-lock, and perhaps programs.
+The client process uses a desktop, and the host process owns its X server and programs. A desktop ends with its client,
+and is cleaned up by the client or by the host. Files are left only if both processes die at once, for instance when the
+kernel kills a whole group for lack of memory. Then the desktop's folder, the lock of its X server and perhaps some
+programs remain.
 """
 
 from __future__ import annotations
@@ -23,12 +24,10 @@ from holo_tasks.machine.proc import process
 
 PREFIX = "holo-desktop-"
 HELD = "held"
-"""A file in the folder of a desktop. It is locked while the client process lives, in this or another container."""
+"""Name of a file in a desktop's folder that is locked while the client process lives, in this or another container."""
 
 YOUNG_S = 60.0
-"""Seconds during which a lock is left alone. It may belong to a server in another container that does not listen
-yet.
-"""
+"""Seconds for which the lock of an X server is left alone. A server in another container may not listen yet."""
 
 
 def mark_in_use(folder: Path) -> IO[bytes]:
@@ -41,7 +40,10 @@ def mark_in_use(folder: Path) -> IO[bytes]:
 
 
 def remove_dead_desktops() -> list[str]:
-    """End the programs and remove the files of this user's desktops whose processes have ended. Return their names."""
+    """End the programs and remove the files of this user's desktops whose client and host have ended.
+
+    Returns the names of the removed desktop folders, and of the displays whose X server was removed.
+    """
     cleared = []
     for folder in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):
@@ -63,7 +65,7 @@ def _remove_desktop(folder: Path) -> None:
 
 
 def _remove_x_servers() -> list[str]:
-    """Remove the remains of killed X servers: locks of processes that have ended, and sockets without a listener."""
+    """Remove the locks and sockets of X servers whose process has ended, and return the names of their displays."""
     cleared = []
     for lock in Path("/tmp").glob(".X*-lock"):
         number = lock.name.removeprefix(".X").removesuffix("-lock")

@@ -49,15 +49,19 @@ if TYPE_CHECKING:
 
 
 PAINTS_S, PAINT_NAP_S = 3.0, 0.05
+"""Longest wait in seconds for the first drawing of a remote screen's client, and seconds between two looks."""
 REMOTE_NOTE = "work in flight: the programs run on another machine"
 HALF_WAY = (
     "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
 )
-"""Note for the model after a gesture during which the connection dropped."""
+"""Note for the model after a gesture during which the connection to the remote screen dropped."""
 
 
 class XSession:
-    """One desktop in the process that owns it: its X server or a borrowed display, its program, and its input."""
+    """One desktop in the process that owns it: its X server or a borrowed display, its program, and its input.
+
+    ``pixels_fd`` is the descriptor of the shared memory for pictures, and ``gate`` lets input pass.
+    """
 
     def __init__(self, order: Message, pixels_fd: int, gate: Gate) -> None:
         self._order = order
@@ -138,7 +142,10 @@ class XSession:
 
     @cached_property
     def _opengl(self) -> bool:
-        """Whether the X server gets GLX. It does without a program, because any program may be started there later."""
+        """Whether the X server gets GLX: if the options or the program ask for it.
+
+        Without a program it gets GLX too, because any program may be started on this server later.
+        """
         order = self._order
         if order["opengl"] is not None or not order["app"]:
             return order["opengl"] is not False
@@ -183,7 +190,7 @@ class XSession:
         heed(until_now=True)
 
     def _await_paint(self) -> None:
-        """Wait at most ``PAINTS_S`` until the client has drawn something: a remote screen may have just one color."""
+        """Wait at most `PAINTS_S` until the client has drawn something. A remote screen may really have one color."""
         until = time.monotonic() + PAINTS_S
         while self._screen.take().is_one_color and time.monotonic() < until:
             self._gate.sleep(PAINT_NAP_S)
@@ -366,20 +373,23 @@ class XSession:
         return [asdict(monitor) for monitor in monitors(self._link)]
 
     def calibration_setting(self) -> Message:
-        """Return the conditions under which a calibration is valid."""
+        """Return the conditions under which a calibration is valid, such as scaling and window manager."""
         from holo_tasks.desktop.calibration.click_window import calibration_setting
 
         return calibration_setting(self._link, self._order["app_env"] if self._order["app"] else {})
 
     @cached_property
     def click_windows(self) -> ClickWindows:
-        """The test window for calibrations, which covers the area in which input is allowed."""
+        """The test windows for calibrations. One is open at a time, and covers the area in which input is allowed."""
         from holo_tasks.desktop.calibration.click_window import ClickWindows
 
         return ClickWindows(self._display, lambda: self._bound.measure() or Box.whole(self._link.size()))
 
     def _prepare_borrowed(self) -> None:
-        """Tell `restore_keymap` which keys may be lent, and release keys that an earlier, killed run left pressed."""
+        """Tell `restore_keymap` which key codes are unused, and release keys that an earlier, killed run left pressed.
+
+        The keyboard gives a character that no key has to an unused key code for a while: the key code is lent.
+        """
         os.write(self._order["watch"], " ".join([LENDS, *map(str, self._keyboard.free), ""]).encode())
         if self._order["touches"]:
             self._let_go_of_all()
@@ -437,14 +447,14 @@ class XSession:
         return True
 
     def _first_opengl_client(self) -> str | None:
-        """Return the first client that queried GLX on a server without it, and after that ``None``."""
+        """Return the first client that queried GLX on a server without it. Later calls return ``None``."""
         who: str | None = None if self._glx_requests is None else self._glx_requests.asked()
         if who is not None:
             self._glx_requests = None
         return who
 
     def await_processing(self) -> None:
-        """Make the next look wait until the program has processed the input of others."""
+        """Make the next look wait until the program has processed input that this process did not send."""
         self._settled_screen.program_started()
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
@@ -475,7 +485,7 @@ class XSession:
         }
 
     def take_typed_places(self) -> list[Typed]:
-        """Return the places of secrets that were typed since the last call, also after failed gestures."""
+        """Return the places of secrets that were typed since the last call, also by gestures that failed."""
         if self._gesture_player is None:
             return []
         typed: list[Typed] = self._gesture_player.typed
@@ -497,6 +507,7 @@ class XSession:
         return [asdict(area.box) for area in self._repaint_watch.steady(self._recent_frames.arranged_s)]
 
     def _known_repainting_boxes(self) -> list[Box]:
+        """Return the areas that repaint themselves, as learned at the last sample."""
         return [area.box for area in self._repaint_watch.known(self._recent_frames.arranged_s)]
 
     def owner(self, at: Point | None) -> Message:
@@ -506,7 +517,10 @@ class XSession:
         return asdict(owner_of(self._link, at))
 
     def elements(self, known: int) -> Message:
-        """Return the accessibility trees of programs, or only a note that they equal those with number ``known``."""
+        """Return the accessibility trees of programs.
+
+        If they have not changed since the tree with the version number ``known``, only a note that says so is returned.
+        """
         assert self._elements is not None
         return self._elements.tree_message(known, self._gate)
 
@@ -557,7 +571,10 @@ class XSession:
             vnc.end(server)
 
     def leave(self) -> None:
-        """Restore a borrowed X server: release everything, restore its keyboard map and store its repaints."""
+        """Restore a borrowed X server: release everything and restore its keyboard map.
+
+        The areas that repaint themselves are stored for the next run on this screen.
+        """
         if self._keyboard is not None and self._server is None and self._link.alive():
             self._person_input.let_go()
             self._release_and_restore()
@@ -565,7 +582,7 @@ class XSession:
             self._repaint_watch.keep()
 
     def _release_and_restore(self) -> None:
-        """Release all that we hold, and remove the lent keys from the keyboard map."""
+        """Release all keys and buttons that this process holds, and clear the lent key codes in the keyboard map."""
         self._gesture_player.let_go()
         with contextlib.suppress(HoloError):  # a frozen program, or a stop
             self._typist.finish()

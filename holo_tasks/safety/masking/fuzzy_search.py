@@ -22,7 +22,10 @@ A longer secret may have one error per `_CHARACTERS_PER_ERROR` characters. `text
 four characters, as a whole word instead.
 """
 _PIECE_LENGTH = 8
-"""Consecutive characters of a longer secret that count as a leak, for example if a field shows only its end."""
+"""Number of consecutive characters of a longer secret that count as a leak.
+
+A field may show only the end of a text, for example.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,10 @@ def secret_in(secret: str, seen: Folded) -> Iterator[tuple[int, int]]:
 
 
 def folded_secret_in(wanted: str, seen: Folded, *, without_errors: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the same ranges for a secret that is folded already. ``without_errors`` allows no errors and no pieces."""
+    """Yield the ranges of the original text that hold ``wanted``, a folded secret, or a long piece of it.
+
+    With ``without_errors``, only the whole secret counts, and all its folded characters must match.
+    """
     if not wanted:
         return
     allowed = 0 if without_errors or len(wanted) <= _LONGEST_EXACT else max(1, len(wanted) // _CHARACTERS_PER_ERROR)
@@ -84,7 +90,11 @@ def folded_secret_in(wanted: str, seen: Folded, *, without_errors: bool = False)
 
 
 def name_in(name: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a text that hold a name as whole words, with the last name at the end or at the beginning."""
+    """Yield the ranges of a text that hold a name as whole words, with the last name at the end or at the beginning.
+
+    Spaces are ignored in the search. A range counts only if no letter stands directly before or after it. For names of
+    more than 12 letters this is not required.
+    """
     seen, parts = folded_name(text), name.split()
     for order in {tuple(parts), tuple(parts[-1:] + parts[:-1])}:
         wanted = folded_name(" ".join(order)).text

@@ -1,4 +1,4 @@
-"""Mask private text on a frame by OCR. `TextMasker` runs after the maskers by position (see `Painter`)."""
+"""Mask private text on a frame by OCR. `safety.redaction.Painter` runs `TextMasker` after the maskers by position."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ from holo_tasks.safety.masking.word_boxes import box_on_grid, part_of
 SECRET = "secret"
 _KNOWN_TEXTS = 4096
 _SHORTEST_FOLDED = 4
-"""Letters and digits. A shorter secret is searched exactly."""
+"""Letters and digits. A shorter secret is found only as a whole word or number, and not by `fuzzy_search`."""
 _SHORTEST_ENCODED_SECRET, _SHORTEST_ENCODED_FORM = 6, 8
-"""Shortest secret whose encoded forms are searched, and shortest such form. Shorter ones resemble harmless words and
-amounts.
+"""Characters of the shortest secret whose encoded forms are searched, and of the shortest encoded form.
+
+Shorter ones resemble harmless words and amounts.
 """
 _COMMON = frozenset(folded_secret(word).text for word in WORDS)
-"""Common words never count as a piece of a secret. A mask over `Password` would reveal the start of `password123`."""
+"""Words of common labels, which never count as a piece of a secret.
+
+Otherwise a mask over the label `Password` would reveal that the secret, such as `password123`, contains this word.
+"""
 _DOUBTFUL_CONFIDENCE = 0.8
-"""OCR confidence below which a number with a wrong checksum counts as misread."""
+"""OCR confidence. A number with a wrong checksum is masked if it was read with less, because it may be misread."""
 
 
 class TextDetector(Protocol):
@@ -161,7 +165,7 @@ class TextMasker:
 def _is_whole(text: str, start: int, end: int, *, number: bool) -> bool:
     """Return whether a range is not a part of a longer word or number.
 
-    A number must have at least half of its characters read as digits.
+    For a number, OCR must have read at least half of the characters as digits.
     """
     belongs = str.isdigit if number else str.isalnum
     alone = not (belongs(text[start - 1 : start]) or belongs(text[end : end + 1]))
