@@ -10,7 +10,7 @@ Acting is a task with `NO_CACHE` and no retries. A step reaches it by context, b
 futures field by field. A replayed playbook is one task; a Python script's steps are tasks.
 
 `open_agents` opens one run (trace, guard, journal, kill switch) with several desktops. `stations` makes a copy of the
-`Run` for each desktop, with its own doors, redactor and lock.
+`Run` for each desktop, with its own services (`loop.services`), redactor and lock.
 
 `open_agent` opens a run on a desktop. `subgoal` makes a function a sub-goal. `pursue` works on a goal, layer by layer
 (`layers`). May import `core`, `machine`, `loop`, `models`, `desktop`, `safety`, `audit`, `office`, `vision`,

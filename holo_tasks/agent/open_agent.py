@@ -34,7 +34,8 @@ from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret, values_of
 from holo_tasks.core.texts.outside_text import named
 from holo_tasks.core.texts.visible_text import exact
-from holo_tasks.handoff.hand_over import ByHandOff, Helper
+from holo_tasks.handoff.approval_by_person import ByHandOff
+from holo_tasks.handoff.hand_over import Helper
 from holo_tasks.kill.run_registry import Running
 from holo_tasks.kill.sources import sources_for
 from holo_tasks.kill.switch import KillSwitch

@@ -15,7 +15,8 @@ from holo_tasks.agent.open_agent import discovery_of, elements_of
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.limits.budget import Guard, Limits
 from holo_tasks.core.secrets.secret import Secret, values_of
-from holo_tasks.handoff.hand_over import ByHandOff, Helper
+from holo_tasks.handoff.approval_by_person import ByHandOff
+from holo_tasks.handoff.hand_over import Helper
 from holo_tasks.kill.station_switch import StationSwitch
 from holo_tasks.kill.switch import Held
 from holo_tasks.run.desktops.all_desktops import AllDesktops

@@ -18,7 +18,7 @@ a folder or a bucket. `verifier` checks a trace with a public key. It shares onl
 and for a bucket the connection (`s3`, `stores`).
 
 `keys` signs traces and `anchors` records their heads elsewhere. `spool`, `upload`, `uploader` and `resume` deliver a
-trace to a bucket. `pages` renders reports.
+trace to a bucket. `pages` renders reports, and `csv_export` writes many runs as a table with its columns.
 
 Names are imported on first use, so that checking a trace does not import the writer. May import `core`, `machine` and
 `loop`.

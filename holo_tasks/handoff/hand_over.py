@@ -1,7 +1,7 @@
 """Give a person the screen, wait for their answer, and take the screen back.
 
-`hand_over` is public API. `ask_person` does the same within a model's conversation. `ByHandOff` asks for approvals and
-`Helper` answers a model's questions.
+`hand_over` is public API. `ask_person` does the same within a model's conversation. `Helper` answers a model's
+questions by it, and `approval_by_person` asks for approvals.
 """
 
 from __future__ import annotations
@@ -15,36 +15,33 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from prefect.context import FlowRunContext
-from prefect.events import emit_event
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 from prefect.settings import get_current_settings
 
 from holo_tasks.audit.pages.formatting import until
 from holo_tasks.core import events
-from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
+from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, StoreLost
 from holo_tasks.core.limits.budget import Guard
-from holo_tasks.core.person import CHOICES, GIVE_UP, NO, YES, Answer, HandOff
+from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.renamed_arguments import renamed
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Point
+from holo_tasks.handoff.notify import notify
 from holo_tasks.handoff.page import Pictured, command, form_text, page
 from holo_tasks.handoff.pause import IN_PAGES, Pausing
 from holo_tasks.handoff.suspend import TIMEOUT_S as SUSPENDED_S
 from holo_tasks.handoff.suspend import Suspended, Suspending, leave_suspended
 from holo_tasks.live_view.view import LiveView, open_live_view
-from holo_tasks.loop.approval import ApprovalQuestion
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.prefect_edge.artifacts import publish_markdown
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.run.run import AnsweredSubgoal, Run, current_guard, current_run, run_to_end, status_and_reason
-from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, current_walk, side_walk
+from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, side_walk
 from holo_tasks.safety.records.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
 from holo_tasks.safety.scrubbing import scrub_text
 
-EVENT = "holo.handoff.opened"
 POLL_S = 1.0
 """How often the answer is polled, in seconds."""
 SIGNAL_WAIT_S = 0.1
@@ -290,7 +287,7 @@ class _WaitingHandoff:
         if self.run.flow_run_id:
             text = page(handoff, self.shown, title=self.run.title)
             self.run.run_in_background(_publish(f"handoff-{handoff.id}", text, self.question))
-            _emit(handoff, self.run)
+            notify(handoff, self.run)
 
 
 def _suspending(run: Run, walk: Walk, question: str, choices: tuple[str, ...]) -> Suspending:
@@ -306,37 +303,6 @@ async def _record_answer(walk: Walk, found: Handoff) -> Answer:
     return Answer(found.choice, found.note, found.by)
 
 
-class ByHandOff:
-    """`Approver` that hands over and waits for a person's approval of an action.
-
-    An approval is kept in memory and used once. It is valid for exactly this action, on exactly this screen, in the
-    step that asked. An unused approval is dropped at the next question.
-    """
-
-    def __init__(self) -> None:
-        self._approvals: dict[tuple[ApprovalQuestion, int, int], str] = {}
-        self._walk: Walk | None = None
-
-    async def take(self, asked: ApprovalQuestion) -> str | None:
-        return self._approvals.pop(self._approval_key(asked), None)
-
-    async def ask(self, asked: ApprovalQuestion) -> None:
-        """Wait for an approval. Raises `PolicyRefused` if the person says no, and `NeedsPerson` without an answer."""
-        self._approvals.clear()
-        question = f"{asked.words}. Do not change the screen, and answer."
-        walk = current_walk()
-        assert walk is not None  # only a step of a walk asks for approval
-        answer = await ask_person(question, walk, choices=(YES, NO), points=asked.points)
-        if answer.choice != YES:
-            raise PolicyRefused(f"{answer.by} said no: {answer.note or asked.words}.")
-        self._walk = walk  # keep a reference, so that no other walk gets the same id()
-        self._approvals[self._approval_key(asked)] = answer.by
-
-    def _approval_key(self, asked: ApprovalQuestion) -> tuple[ApprovalQuestion, int, int]:
-        walk = current_walk()
-        return _without_presentation(asked), id(walk), walk.step if walk else 0
-
-
 class Helper:
     """Answers the model's questions by asking a person. The model then goes on with a fresh screen and the answer."""
 
@@ -345,11 +311,6 @@ class Helper:
         if answer.choice == GIVE_UP:
             raise NeedsPerson(f"{answer.by} gave up: {answer.note or question}")
         return answer.sentence
-
-
-def _without_presentation(asked: ApprovalQuestion) -> ApprovalQuestion:
-    """Return a request without its wording and picture: an approval is not bound to those."""
-    return replace(asked, words="", picture="")
 
 
 @contextmanager
@@ -444,23 +405,3 @@ def _log(message: str, *arguments: Any) -> None:
         get_run_logger().warning(message, *arguments)
     except MissingContextError:
         logger.warning(message, *arguments)
-
-
-def _emit(handoff: Handoff, run: Run) -> None:
-    """Emit a Prefect event, so that an automation can notify a person. It does not contain the link to the desktop."""
-    context = FlowRunContext.get()
-    name = context.flow_run.name if context and context.flow_run else run.title
-    deployment = {"prefect.resource.id": f"prefect.deployment.{run.deployment_id}"}
-    emit_event(
-        event=EVENT,
-        resource={"prefect.resource.id": f"prefect.flow-run.{run.flow_run_id}", "prefect.resource.name": name},
-        related=[deployment | {"prefect.resource.role": "deployment"}] if run.deployment_id else [],
-        payload={
-            "handoff": handoff.id,
-            "question": handoff.question,
-            "choices": list(handoff.choices),
-            "expires_at": handoff.expires_at,
-            "command": command(handoff),
-            "token": handoff.token,
-        },
-    )

@@ -10,5 +10,5 @@ program that appeared by itself between a decision and its input.
 check the permission, send the input, judge the result. `services` lists the outside services that a walk uses.
 
 Guards such as `guide`, `press_once` and `stuck_recovery` are generators that yield `instructions`. The `executor`
-carries them out. May import `core`.
+carries them out. `approval` asks a person to approve one action. May import `core`.
 """

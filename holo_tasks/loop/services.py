@@ -51,7 +51,7 @@ class Person(Protocol):
     async def help(self, walk: Any, question: str) -> str:
         """Give the screen to a person because the model asks for one; return the text for the model afterwards.
 
-        ``walk`` is the `Walk` that uses these doors. Raises `NeedsPerson` without a person in time, or if the person
+        ``walk`` is the `Walk` that uses these services. Raises `NeedsPerson` without a person in time, or if the person
         gives up.
         """
         ...

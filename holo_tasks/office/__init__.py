@@ -1,4 +1,4 @@
-"""Mail and workbooks: steps without a screen that a flow combines with an agent.
+"""Read mail, and write workbooks: steps without a screen that a flow combines with an agent. No mail is sent.
 
     from holo_tasks.office import Column, Letter, Workbook
 

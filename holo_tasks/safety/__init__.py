@@ -14,6 +14,9 @@ The three most important modules:
 * `policy` decides whether an action is allowed.
 * `records.ledger` makes sure that no business item is processed twice.
 
+`approval_rules` decides which actions need a person's approval, `records.approvals` stores the approvals, and
+`loop.approval` waits for one.
+
 Modules that persist state add their tables to `database.store`, the shared SQLite or Postgres database. `masking`
 holds the detectors of private text and windows.
 

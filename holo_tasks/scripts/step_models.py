@@ -1,4 +1,7 @@
-"""Models for one step of a playbook: its action, its target and its conditions."""
+"""Models for one step of a playbook: its action, its target and its conditions.
+
+`Target` declares the ways to find a control. `rules.find` searches for it, and `compiler.targets` writes it.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from holo_tasks.core.person import Answer
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame, RedactedFrame
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.handoff import hand_over as handoff
+from holo_tasks.handoff import approval_by_person
 from holo_tasks.handoff.page import Pictured
 from holo_tasks.loop import approval as consenting
 from holo_tasks.loop.approval import ApprovalQuestion, Approver, await_approval
@@ -495,8 +495,8 @@ async def test_an_approval_hand_off_marks_the_target(monkeypatch: pytest.MonkeyP
         given.append((question, options["points"]))
         return Answer("approve", "", "somebody")
 
-    monkeypatch.setattr(handoff, "ask_person", ask_person)
-    one = walk(PaintedDesktop(frozen=True), handoff.ByHandOff())
+    monkeypatch.setattr(approval_by_person, "ask_person", ask_person)
+    one = walk(PaintedDesktop(frozen=True), approval_by_person.ByHandOff())
     await one.look()
     with as_current_walk(one):
         await one.act(a_step("click", **SUBMIT))
