@@ -117,7 +117,7 @@ def processes_of(link: XConnection, windows: Sequence[int]) -> list[int]:
 def focused_process(link: XConnection) -> int:
     """Return the process id of the program that gets the keys, zero if it is unknown."""
     try:
-        window = _focused(link)
+        window = _key_window(link)
         return _pid(link, window) if window else 0
     except Refused:
         return 0
