@@ -12,7 +12,7 @@ from typing import Any
 from holo_tasks.compiler.targets import is_of_item, is_readable, templated
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import Value, convert, read_values
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.screen_text import Line, Sight, on_row, overlap
 
 KINDS = ("int", "money", "date", "text")
 PATTERNS = {"int": r"(-?\d+)", "money": r"(-?[\d,.' ]*\d)", "date": r"(\d{4}.?\d\d.?\d\d)", "text": "(.+?)"}
@@ -99,12 +99,12 @@ def _reads(
         return
     is_whole = leaves[0] == value_of(given[0].content)
     for read in chain(_candidates(leaves[0], given[0]), _messages(leaves[0], given[0], befores if is_whole else ())):
-        if all(_is_read(place, read, leaf, one.sight) for leaf, one in zip(leaves, given, strict=True)):
+        if all(_is_read(place, read, leaf, one) for leaf, one in zip(leaves, given, strict=True)):
             yield read
 
 
-def _is_read(place: str, read: Read, leaf: Any, sight: Sight) -> bool:
-    found = read_values({place: read}, sight)
+def _is_read(place: str, read: Read, leaf: Any, one: RecordedAnswer) -> bool:
+    found = read_values({place: read}, one.sight, one.values)
     return found is not None and found[place] == leaf and type(found[place]) is type(leaf)
 
 
@@ -123,15 +123,57 @@ def _candidates(leaf: Any, one: RecordedAnswer) -> Iterator[Read]:
 
 def _possible_reads(leaf: Any, one: RecordedAnswer) -> Iterator[Read]:
     kinds = [kind for kind in KINDS if (kind == "int") == isinstance(leaf, int)]
+    shape = _shape(leaf)
+    like = {"like": shape} if shape else {}
+    cells = list(_cells(leaf, one, kinds))
+    for kind, key, heading in cells:
+        yield Read.model_validate({"row": key, "column": heading, "as": kind, **(like if kind == "text" else {})})
+    if cells:
+        return  # the other texts of the row belong to the recorded item, and may stand in another row for the next one
     for kind in kinds:
         for line in one.sight.lines:
             said = one.sight.right_of(line.text)
             if said is not None and convert(said, kind) == leaf and templated(line.text, one.values) == line.text:
-                yield Read.model_validate({"right_of": line.text, "as": kind})
+                yield Read.model_validate({"right_of": line.text, "as": kind, **(like if kind == "text" else {})})
     for kind in kinds:
         for line in one.sight.lines:
             if pattern := _pattern(line.text.strip(), kind, leaf, one.values):
                 yield Read.model_validate({"line": pattern, "as": kind})
+
+
+def _cells(leaf: Any, one: RecordedAnswer, kinds: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the cells of a table with a value: its kind, the item's key in its row, and the heading of its column.
+
+    The headings of the value and of the key are on one row.
+    """
+    lines = one.sight.lines
+    for cell in lines:
+        kind = next((kind for kind in kinds if convert(cell.text, kind) == leaf), None)
+        keys = [line for line in lines if line is not cell and on_row(line.box, cell.box)]
+        for line in keys if kind is not None else ():
+            key = templated(line.text.strip(), one.values)
+            if _PARAMETER.fullmatch(key) and (heading := _heading(cell, line, one)):
+                yield str(kind), key, heading
+
+
+def _heading(cell: Line, key: Line, one: RecordedAnswer) -> str:
+    """Return the heading above a cell, if the column of the row's key has one at the same height."""
+    above = [
+        line for line in one.sight.lines if line.box.bottom <= cell.box.top and not any(map(str.isdigit, line.text))
+    ]
+    over = [line for line in above if overlap(line.box, cell.box) and templated(line.text, one.values) == line.text]
+    own = [line for line in above if overlap(line.box, key.box)]
+    found = [line for line in over if any(on_row(line.box, other.box) and other is not line for other in own)]
+    return min(found, key=lambda line: line.box.top).text if found else ""
+
+
+def _shape(leaf: Any) -> str:
+    """Return a pattern for a number with letters, such as S-4137. Returns an empty string for other texts."""
+    text = leaf.strip() if isinstance(leaf, str) else ""
+    if not any(map(str.isdigit, text)) or any(map(str.isspace, text)):
+        return ""
+    parts = re.findall(r"\d+|[^\W\d_]+|[\W_]", text)
+    return "".join(r"\d+" if part.isdigit() else "[^\\W\\d]+" if part.isalpha() else re.escape(part) for part in parts)
 
 
 def _messages(leaf: Any, one: RecordedAnswer, befores: Sequence[Sight]) -> Iterator[Read]:
@@ -152,8 +194,16 @@ def _messages(leaf: Any, one: RecordedAnswer, befores: Sequence[Sight]) -> Itera
         said = line.text.strip()
         start = said.find(leaf.strip())
         if start >= 0 and not any(map(str.isdigit, said[:start])):
-            before, after = ("" if not piece.strip() else ".*" for piece in (said[:start], said[start + len(leaf) :]))
+            before, after = (_around(piece, one.values) for piece in (said[:start], said[start + len(leaf.strip()) :]))
             yield Read.model_validate({"line": f"{before}({_varying(text)}){after}", "as": "text"})
+
+
+def _around(text: str, values: Mapping[str, Value]) -> str:
+    """Return a pattern for the text around a message. Only its values and numbers may differ.
+
+    Other words may say the opposite, such as ``Stored as S-1234 by another user``.
+    """
+    return _varying(templated(text, values)) if text.strip() else " ?" if text else ""
 
 
 _VARIES = re.compile(r"\{[a-z_][a-z0-9_]*\}|\d(?:[\d.,' ]*\d)?")
@@ -161,10 +211,11 @@ _VARIES = re.compile(r"\{[a-z_][a-z0-9_]*\}|\d(?:[\d.,' ]*\d)?")
 
 
 def _varying(text: str) -> str:
-    """Return a pattern for a text whose values and numbers may differ."""
+    """Return a pattern for a text with the next item's values in it, and with other numbers."""
     found, end = "", 0
     for varying in _VARIES.finditer(text):
-        found += _loosely(text[end : varying.start()]) + (".+?" if varying[0].startswith("{") else r"\d[\d.,' ]*")
+        number = r"\d[\d.,' ]*"
+        found += _loosely(text[end : varying.start()]) + (varying[0] if varying[0].startswith("{") else number)
         end = varying.end()
     return found + _loosely(text[end:])
 
@@ -186,19 +237,16 @@ def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> st
     Returns an empty string if the line has no such value.
     """
     looked_for = f"({re.escape(str(leaf))})" if kind == "text" else PATTERNS[kind]
+    shape = _shape(leaf) if kind == "text" else ""
     for found in re.finditer(looked_for, text):
         before, after = text[: found.start()], text[found.end() :]
-        words = _PARAMETER.split(templated(before, values))
-        fixed = "".join(words)
+        words = templated(before, values)
+        fixed = _PARAMETER.sub("", words)
         is_fixed = not any(map(str.isdigit, fixed)) and sum(map(str.isalpha, fixed)) >= LEAST_WORDS
         if convert(found[1], kind) == leaf and is_fixed:
-            rest = _loosely(after) if after and after.replace(" ", "").isalpha() else ".*" if after else ""
-            return (
-                ".+?".join(map(_loosely, words))
-                + PATTERNS[kind]
-                + (r"\b" if rest == ".*" and kind == "int" else "")
-                + rest
-            )
+            number = f"({shape})" if shape else PATTERNS[kind]
+            end = r"\b" if after[:1].isspace() and kind == "int" else ""
+            return _varying(words) + number + end + _around(after, values)
     return ""
 
 

@@ -10,6 +10,7 @@ from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import hits
 from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements.element_anchors import numbered
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
@@ -67,6 +68,7 @@ def check_dry_run(
                 )
             history.append(_turn(decision))
     last = _with_context(seen[recording.last.sha256].sight, recording.last, recording.ended_at, tells=tells)
+    last = replace(last, elements=_reported(None, before, last))
     ended = follow(playbook, goal, values, history, last, written=_pixels)
     while waits and ended.step["tool_call"]["tool_name"] == "wait":
         waits -= 1
@@ -78,19 +80,30 @@ def check_dry_run(
     return ended
 
 
-def _reported(step: RecordedStep, before: RecordedStep | None, sight: Sight) -> ElementTree | None:
-    """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before."""
+def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sight) -> ElementTree | None:
+    """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before.
+
+    An element of a table has its row's cells beside it, and its column's heading above it.
+    """
     found: list[Element] = []
+
+    def add(role: str, name: str, box: Box, parent: int, states: frozenset[str] = frozenset({SHOWING})) -> int:
+        found.append(Element(len(found), role, name, states, box, parent, "", 0))
+        return found[-1].id
+
     for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):
         is_state = one is not None and one is before and one.element.get("checked") == "no"
         if one is None or not one.points or not one.element.get("name") or not (one is step or is_state):
             continue
-        container = Element(
-            len(found), "panel", one.element.get("within", ""), states, Box.whole(sight.size), -1, "", 0
-        )
-        box = Box(one.points[0].x - 2, one.points[0].y - 2, 5, 5)
-        role, name = one.element.get("role", ""), one.element["name"]
-        found += [container, Element(len(found) + 1, role, name, states, box, container.id, "", 0)]
+        facts, at = one.element, one.points[0]
+        above = add("panel", facts.get("within", ""), Box.whole(sight.size), -1, states)
+        if cells := numbered(facts, "cell"):
+            if heading := facts.get("column"):
+                add("column header", heading, Box(at.x - 2, at.y - 9, 5, 5), above)
+            above = add("row", "", Box(0, at.y - 2, sight.size.width, 5), above)
+            for text in cells:
+                add("cell", text, Box(at.x + 5, at.y - 2, 5, 5), above)
+        add(facts.get("role", ""), facts["name"], Box(at.x - 2, at.y - 2, 5, 5), above, states)
     return ElementTree(tuple(found), complete=False) if found else None
 
 

@@ -105,9 +105,19 @@ def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, s
             text = str(step.arguments.get(TYPING[step.tool], ""))
             if len(text) >= SHORTEST and not is_placeholder(text):
                 label = label or _label_of_text(text, seen[step.after.sha256].sight)
-                found.setdefault(name_of(label) or f"text_{len(found) + 1}", text)
+                name = name_of(label) or f"text_{len(found) + 1}"
+                # Another text in the same field is another parameter. As a constant, it would be typed for every item.
+                while found.get(name, text) != text:
+                    name = _next_name(name)
+                found[name] = text
             label = ""
     return found
+
+
+def _next_name(name: str) -> str:
+    """Return the name with the next number: ``note``, ``note_2``, ``note_3``."""
+    words, _, number = name.rpartition("_")
+    return f"{words}_{int(number) + 1}" if words and number.isdigit() else f"{name}_2"
 
 
 def _label_of_text(text: str, after: Sight) -> str:

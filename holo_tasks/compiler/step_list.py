@@ -26,9 +26,11 @@ from holo_tasks.compiler.build import (
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
-from holo_tasks.compiler.steps import PLACEHOLDER, target_of
+from holo_tasks.compiler.steps import PLACEHOLDER, key_of_row, target_of
 from holo_tasks.compiler.targets import Shown, is_of_item, is_readable, templated
+from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import Value, fill, label_of, read_values
@@ -36,6 +38,10 @@ from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
+MODIFIERS = frozenset({"ctrl", "control", "alt", "super", "meta"})
+"""Keys with which others are commands of the window, wherever the keyboard is."""
+LONGEST_TITLE = 79
+"""Traces cut longer names off."""
 POINTING = ("click", "double_click", "write_at")
 SIGN, SMALLEST_SIGN = 26, 5
 """Largest and smallest side of the sign of a check box, in pixels. A text caret is thinner."""
@@ -44,6 +50,7 @@ NAMING = ("text", "int")
 """Types of values that may name an item. Programs write amounts and days in their own way, and sum amounts up."""
 NO_WORDS = "nothing describes its target: no name, no words and no picture of its own"
 OF_ITEM = "its target is a value of the recorded item"
+NO_KEY = "other rows have it too, and no value of the item is in its row"
 NO_END = "nothing on the screen changed after the last press, so nothing shows that it is done"
 NOT_AGAIN = "its target was not found with certainty on a recorded picture"
 VERBS = {
@@ -85,9 +92,14 @@ class StepsBuilder(Builder):
         steps = [*chain.from_iterable(every), answer]
         once = self._effect_labels()
         used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([steps, once])}
-        told = {"params": used, "press_once": once}
+        told = {"params": used, "dialogs": self._dialogs(path), "press_once": once}
         return BuiltGoal(
-            {**{key: value for key, value in told.items() if value}, "steps": steps}, unread, (*self.by_model,)
+            {
+                **{key: value for key, value in told.items() if value or (key == "dialogs" and value is not None)},
+                "steps": steps,
+            },
+            unread,
+            (*self.by_model,),
         )
 
     def _steps(
@@ -103,6 +115,8 @@ class StepsBuilder(Builder):
             raise _Left(OF_ITEM)
         if _may_toggle(step):
             raise _Left(MAY_TOGGLE)
+        if self._is_of_unnamed_row(visit, step):
+            raise _Left(NO_KEY)
         waited = min(MOST_PATIENCE, PATIENCE + PATIENCE_A_WAIT * step.waited)
         for action in do:
             then = [text for text in action.pop("then", []) if not isinstance(text, str) or is_readable(text)]
@@ -118,11 +132,57 @@ class StepsBuilder(Builder):
                 action["after"] = then
             if waited > PATIENCE and action is do[-1]:
                 action["patience"] = waited
+            if focus := self._focus(visit, step, None if before is None else before[1]):
+                action["focus"] = focus
             if action is do[0] and before is not None and before[1].tool not in TYPING:
                 known = repr(self._item_after(*before))
                 item = [text for text in self._item(visit, step, before) if text.strip("*") not in known]
                 action = {"before": item, **action} if item else action
             yield action
+
+    def _dialogs(self, path: Sequence[tuple[Visit, RecordedStep]]) -> list[str] | None:
+        """Return the titles of the dialogs that the recordings had; ``None`` if the programs did not report them."""
+        acted = [(one, number) for visit, step in path for number, one in self._same(visit, step)]
+        if not any("dialogs" in step.element for step, _ in acted):
+            return None
+        titles = [
+            self._title(templated(title, self.parameters.values[number]))
+            for step, number in acted
+            for title in numbered(step.element, "dialog")
+        ]
+        return [title for title in dict.fromkeys(titles) if title.strip("* ")]
+
+    def _title(self, title: str) -> str:
+        """Return a pattern for the title of a dialog, with ``*`` for hidden values and for an end that was cut off."""
+        private = [value for value in self._private if len(value) >= SHORTEST]
+        for value in sorted(private, key=len, reverse=True):
+            title = title.replace(value, "*")
+        is_cut = len(title) >= LONGEST_TITLE or title.endswith(CUT)
+        return f"{title[: LONGEST_TITLE - 1].removesuffix(CUT)}*" if is_cut else title
+
+    def _focus(self, visit: Visit, step: RecordedStep, before: RecordedStep | None) -> dict[str, str]:
+        """Return the element that had the keyboard at a step with keys, if no click chose it right before."""
+        facts = step.element
+        is_typing = step.tool == "write" and (before is None or not before.points)
+        is_keys = step.tool == "hotkey" and not MODIFIERS.intersection(
+            map(str.casefold, step.arguments.get("keys", ()))
+        )
+        if not (is_typing or is_keys) or facts.get("alike") != "1" or facts.get("role") not in FIELDS | PRESSED:
+            return {}
+        name = templated(facts["name"], self._done(visit, step)[0][2])
+        if is_of_item(name, self._private) or any(map(str.isdigit, name)):
+            return {}
+        within = {"within": facts["within"]} if facts.get("within") else {}
+        return {"role": facts["role"], "name": name, **within}
+
+    def _is_of_unnamed_row(self, visit: Visit, step: RecordedStep) -> bool:
+        """Return whether a target is one of several alike in a table, and no value of the item names its row."""
+        facts = step.element
+        if "in_row" not in facts or not step.points:
+            return False
+        values = self._done(visit, step)[0][2]
+        named = "{" in templated(facts.get("name", ""), values)
+        return facts.get("alike", "1") != "1" and not named and not key_of_row(facts, values)
 
     def _needs_effect(self, visit: Visit, step: RecordedStep, following: RecordedStep | None) -> bool:
         """Return whether the effect of a step is required. Of one run, only if the next target was there before it."""
@@ -274,7 +334,8 @@ class StepsBuilder(Builder):
             return told, answer.unread
         reads = {name: read.model_dump(by_alias=True, exclude_defaults=True) for name, read in answer.reads.items()}
         for name, read in answer.reads.items():
-            if all((read_values({name: read}, sight) or {}).get(name) is None for sight in befores):
+            pairs = zip(befores, (one.values for one in given), strict=True)
+            if all((read_values({name: read}, sight, values) or {}).get(name) is None for sight, values in pairs):
                 reads[name]["new"] = True
         return {**told, **({"read": reads} if reads else {}), "answer": answer.content}, ()
 

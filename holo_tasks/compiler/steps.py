@@ -9,6 +9,8 @@ from typing import Any
 
 from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated
+from holo_tasks.core.elements.element_anchors import numbered
+from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.step_models import Target
@@ -17,8 +19,6 @@ from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
 from holo_tasks.vision.screen_text import Sight, matches, plain
 
 Action = dict[str, Any]
-ROWS = frozenset({"row", "list item", "tree item"})
-"""Roles whose name has the texts of several columns."""
 NO_TARGETS = (HOLDERS - ROWS) | {"canvas", "drawing area", "terminal", "unknown"}
 """Roles of areas. A press on one means a place in it, so its role and name do not describe the target."""
 PLACEHOLDER = re.compile(r"\{[a-z_][a-z0-9_]*\}")
@@ -35,6 +35,8 @@ def target_of(
     """
     if place >= len(step.points):
         return None
+    if place == 0 and (in_row := _in_row(step, sight, values)) is not None:
+        return in_row
     named = _named(step, sight, values) if place == 0 else None
     if named is not None and step.element.get("alike", "") == "1":
         return named
@@ -46,6 +48,36 @@ def target_of(
     if found is None and step.picture is not None:
         return Target(picture=step.picture)
     return found if found is None or place else _with_more_facts(found, step, values)
+
+
+def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Target | None:
+    """Return the target by the item's key in its row of a table or list; ``None`` without a key.
+
+    The text of a cell belongs to the recorded item, so a cell is found by its column's heading, or else by the key.
+    """
+    facts, key = step.element, key_of_row(step.element, values)
+    role, name, within = facts.get("role", ""), facts.get("name", ""), facts.get("within") or None
+    if not key or is_key(name, values) or role in ROWS:
+        return None
+    if role not in CELLS | {"label"}:
+        words = templated(name, values)
+        text = words if role in WRITTEN_ON and sight.has(name) else None
+        named = Target(role=role, name=words, text=text, row=key, within=within) if name else None
+        return named if facts.get("in_row") == "1" else None
+    if facts.get("column") and role in CELLS:
+        return Target(role=role, row=key, column=facts["column"], within=within)
+    return Target(name=key, within=within)
+
+
+def key_of_row(facts: Mapping[str, str], values: Mapping[str, Value]) -> str:
+    """Return the first text in the row of an element that is a value of the item, as a parameter; else ``""``."""
+    texts = [templated(text, values) for text in numbered(facts, "cell") if is_key(text, values)]
+    return next(iter(texts), "")
+
+
+def is_key(text: str, values: Mapping[str, Value]) -> bool:
+    """Return whether a text is one value of the item, and nothing else."""
+    return PLACEHOLDER.fullmatch(templated(text.strip(), values)) is not None
 
 
 def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Target | None:

@@ -112,7 +112,7 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> It
     for line in pressed:
         words = templated(without_mark(line.text), values)
         yield Target(text=words)
-        for anchor in _anchors(line, near):
+        for anchor in _anchors(line, near, values):
             yield from _with_anchor(words, line.box, anchor, values)
 
 
@@ -127,10 +127,14 @@ def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -
     return words and room >= 0 and abs(said.box.center.x - field.center.x) <= CENTERED
 
 
-def _anchors(line: Line, near: Sequence[Line]) -> list[Line]:
-    """Return the texts that may be the neighbor of a target: those of its row, then those above, the nearest first."""
+def _anchors(line: Line, near: Sequence[Line], values: Mapping[str, Value]) -> list[Line]:
+    """Return the texts that may be the neighbor of a target: those of its row, then those above, the nearest first.
+
+    In the row a value of the item comes first, because the other texts of a table's row belong to one item only.
+    """
     others = [other for other in near if other is not line and other.text != line.text]
     row = [other for other in others if on_row(other.box, line.box)]
+    row.sort(key=lambda other: "{" not in templated(other.text, values))
     above = [other for other in others if other.box.bottom <= line.box.top]
     return [*row, *above][:MOST_ANCHORS]
 

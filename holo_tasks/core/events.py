@@ -240,7 +240,7 @@ class ActionIntended(Event):
 
     ``element`` is the element that the action hits, according to the accessibility tree: its role, name and
     application, without private texts. It is empty if the tree has no such element, or was not read in time. Further
-    facts may follow: ``within``, ``alike``, ``checked`` and ``empty`` (`core.elements.element_anchors.anchors_of`).
+    facts may follow, such as ``within``, ``checked`` or ``column`` (`core.elements.element_anchors.anchors_of`).
     """
 
     kind: Literal["action"] = "action"

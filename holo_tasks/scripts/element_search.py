@@ -13,10 +13,13 @@ from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.step_models import Contained, ElementTarget, Named, ShownElement, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
-from holo_tasks.vision.screen_text import Sight, holds_values, on_row, plain
+from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})
 """Roles whose accessible name is that of a nearby label, and whose text is a value."""
+MODAL = "modal"
+IN_TABLES = ("row", "column")
+"""Relations of an element to other parts of its table or list."""
 SIGN = 2
 """Longest text, in characters, that OCR may miss."""
 MOST_TOLD = 3
@@ -59,6 +62,10 @@ def find_element(
     if anchors:
         found = [each for each in found if each.role not in WRITTEN_INTO] or found
     for relation, label in relations.items():
+        if relation in IN_TABLES:
+            found = _in_table(found, relation, label, tree)
+            lacking = f"{words_for(wanted)} in the {relation} ‘{label}’"
+            continue
         anchor = _anchor(label, sight)
         if anchor is None:
             found, lacking = [], f"label ‘{label}’"
@@ -75,6 +82,52 @@ def find_element(
     if why_not := sight.disagrees(found[0], also):
         raise ContradictedTarget(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
     return found[0]
+
+
+def _in_table(found: Sequence[Element], relation: str, label: str, tree: ElementTree) -> list[Element]:
+    """Return the elements whose row of a table or list has a text, or whose column has a heading."""
+    named = {each.id for each in tree.find(None, label) if holds_values(label, each.name, told=True)}
+    if relation == "column":
+        return [each for each in found if (head := tree.heading_of(each)) is not None and head.id in named]
+    return [each for each in found if any(other.id in named for other in tree.row_of(each))]
+
+
+def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight) -> Element | None:
+    """Return a dialog that the steps do not know and that would take a press or keys, or ``None``.
+
+    That is a modal dialog, the dialog with the keyboard, or the one at the pressed place ``box``. ``known`` are the
+    titles of the known dialogs.
+    """
+    tree = sight.elements
+    if tree is None:
+        return None
+    focused = tree.focused()
+    for dialog in reversed(tree.dialogs()):
+        holds = focused is not None and dialog in tree.ancestors(focused)
+        pressed = box is not None and dialog.box.contains(box.center)
+        if not (holds or pressed or MODAL in dialog.states):
+            continue
+        if not any(is_title(title, tree.title_of(dialog)) for title in known):
+            return dialog
+    return None
+
+
+def check_focus(wanted: ElementTarget, sight: Sight) -> None:
+    """Raise `NotFound` if another element on the screen than the wanted one has the keyboard.
+
+    An element without a known keyboard passes, because some programs do not report it.
+    """
+    focused = None if sight.elements is None else sight.elements.focused()
+    if sight.elements is None or focused is None or not focused.on_screen:
+        return
+    found = _called(wanted, sight.elements)
+    if not any(each.id == focused.id or each in sight.elements.ancestors(focused) for each in found):
+        raise NotFound(f"The keyboard is not in {words_for(wanted)}, but at {focused.box}.")
+
+
+def is_title(pattern: str, title: str) -> bool:
+    """Return whether a title matches a pattern. Values in the pattern must match word for word."""
+    return matches(pattern, title) and holds_values(pattern, title, told=True)
 
 
 def field_of(label: str, sight: Sight) -> Box | None:
@@ -150,6 +203,10 @@ def stands(box: Box, relation: str, anchor: Box) -> bool:
             return box.center.y > anchor.bottom
         case "above":
             return box.center.y < anchor.top
+        case "row":
+            return on_row(box, anchor)
+        case "column":
+            return box.center.y > anchor.bottom and overlap(box, anchor)
         case _:
             return True
 

@@ -16,6 +16,7 @@ from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.playbook import ListStep, Rule
 from holo_tasks.scripts.rules import (
     Decision,
+    check_in_front,
     conditions_in_words,
     find,
     is_known,
@@ -150,6 +151,10 @@ def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, d
                 else f"‘{words_of(target)}’: {why}"
             )
             return Misfit(rule, place, "target", f"{reason}{f' ({error})' if str(error) else ''}", done=done)
+    try:
+        check_in_front(rule, rule.do[place], {**values, **read}, sight)
+    except NotFound as error:
+        return Misfit(rule, place, "screen", str(error).rstrip("."), done=done)
     return Misfit(rule, place, "screen", "it was not its turn", done=done)
 
 

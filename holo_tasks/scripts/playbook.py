@@ -61,6 +61,7 @@ class BadPlaybook(InvalidUsage):
 class Read(Part):
     """A value on the screen: right of a label, the first group of a pattern that a line matches, or an element's text.
 
+    It may also be the text in the row of another text and below the heading of a column.
     With an element, a pattern applies to its text. Label and pattern are searched on the picture if its program reports
     no elements.
     """
@@ -68,15 +69,22 @@ class Read(Part):
     element: ElementTarget | None = None
     right_of: str | None = None
     line: str | None = Field(default=None, description="a regular expression with one group")
+    row: str | None = Field(default=None, description="a text in the same row, such as the item's key")
+    column: str | None = Field(default=None, description="the heading of its column, with row:")
+    like: str | None = Field(default=None, description="a regular expression that the whole value must match")
     as_: Literal["text", "money", "int", "date"] = Field(default="text", alias="as")
     optional: bool = False
     new: bool = Field(default=False, description="the value of before the last step does not count")
 
     @model_validator(mode="after")
     def _one(self) -> Read:
-        given = 2 - [self.right_of, self.line].count(None)
+        given = 3 - [self.right_of, self.line, self.row].count(None)
         if given > 1 or (given == 0 and self.element is None):
-            raise ValueError("a value is read right_of: a label, from a line:, or from an element:")
+            raise ValueError("a value is read right_of: a label, from a line:, in a row:, or from an element:")
+        if (self.row is None) is not (self.column is None):
+            raise ValueError("row: and column: are given together")
+        if self.like is not None:
+            _pattern(self.like)
         if self.line is not None and _pattern(self.line).groups != 1:
             raise ValueError("line: needs exactly one group")
         return self
@@ -109,6 +117,7 @@ class Rule(Part):
     patience: Annotated[int, Field(ge=0, le=120)] = 4
     pause: Annotated[float, Field(gt=0, le=10)] = Field(default=0.5, description="seconds of each wait")
     read: dict[str, Read] = Field(default_factory=dict)
+    dialogs: Labels | None = Field(default=None, description="titles of dialogs; any other in front stops the rule")
     do: Annotated[tuple[Action, ...], Field(min_length=1)]
 
     @property
@@ -154,8 +163,8 @@ class ListStep(Action):
         return self
 
 
-def rules_of_steps(steps: Sequence[ListStep]) -> tuple[Rule, ...]:
-    """Return the rules that do steps in their order, each once. Later steps come first.
+def rules_of_steps(steps: Sequence[ListStep], dialogs: Labels | None = None) -> tuple[Rule, ...]:
+    """Return the rules that do steps in their order, each once. Later steps come first. ``dialogs`` are known titles.
 
     A rule begins when the rule of the previous step is done. So the rules know the place in the list by the steps that
     were done, and need no text that other screens lack.
@@ -177,6 +186,7 @@ def rules_of_steps(steps: Sequence[ListStep]) -> tuple[Rule, ...]:
                 patience=step.patience,
                 pause=step.pause,
                 read=step.read,
+                dialogs=dialogs,
                 do=(step.model_copy(update={"thought": thought}),),
             )
         )
@@ -214,6 +224,9 @@ class Goal(Part):
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
     rules: tuple[Entry, ...] = ()
     steps: tuple[ListStep, ...] = Field(default=(), description="steps in their order, each done once")
+    dialogs: Labels | None = Field(
+        default=None, description="titles of dialogs that the steps know; any other dialog in front stops them"
+    )
     probe: str | None = Field(
         default=None,
         description="goal that checks the effect before the answer; it answers done if the effect is there",
@@ -233,7 +246,7 @@ class Goal(Part):
     @cached_property
     def rules_of_steps(self) -> tuple[Rule, ...]:
         """The rules that do the steps in their order."""
-        return rules_of_steps(self.steps)
+        return rules_of_steps(self.steps, self.dialogs)
 
     @field_validator("when")
     @classmethod

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements.element_anchors import PRESSED
+from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.errors import GaveUp, NeedsPerson
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
@@ -41,6 +43,8 @@ from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.values import Value, fill, read_values
 from holo_tasks.vision.screen_text import Sight
 
+KEYED = FIELDS | PRESSED | ROWS | CELLS | {"tab"}
+"""Roles of elements that take typed keys."""
 UNDECIDED = ("wait", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
 NOT_TYPED = "Nothing changed on the screen."
@@ -168,7 +172,8 @@ class PlaybookBrain:
         if not isinstance(action, ListStep) or action.write is None or before is None or focused is None:
             return False
         target = before.click
-        if target is None or target.role not in FIELDS or focused.role not in FIELDS or not focused.on_screen:
+        takes_keys = focused.role in KEYED and focused.on_screen
+        if target is None or target.role not in FIELDS or not takes_keys:
             return False
         try:
             field = find(target, self.values, sight)
@@ -399,4 +404,6 @@ def needs_of(rules: Sequence[Rule]) -> ScreenNeeds:
             needs |= ScreenNeeds.TEXT if read.element is None else ScreenNeeds.ELEMENTS
         if rule.shows_part_of is not None:
             needs |= ScreenNeeds.TEXT
+        if rule.dialogs is not None or any(action.focus is not None for action in rule.do):
+            needs |= ScreenNeeds.ELEMENTS
     return needs

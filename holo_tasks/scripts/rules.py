@@ -18,20 +18,23 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.outside_text import apart
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import (
+    IN_TABLES,
     AmbiguousTarget,
     ContradictedTarget,
     NotFound,
+    check_focus,
     distance,
     field_of,
     find_element,
     is_fully_reported,
     shows_element,
     stands,
+    unknown_dialog,
     words_for,
 )
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook, Rule
-from holo_tasks.scripts.step_models import Action, AtState, Condition, ShownWindow, Target
+from holo_tasks.scripts.step_models import WITHOUT_EFFECT, Action, AtState, Condition, ShownWindow, Target
 from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of
@@ -286,8 +289,31 @@ def _follow(rule: Rule, past: EarlierSteps, sight: Sight, values: Mapping[str, V
             why = f"{rule.id}: waiting for its effect"
             return Decision(_step("wait", WAITING, seconds=rule.pause), why, rule=rule.id)
         place = 0
+    check_in_front(rule, rule.do[place], values, sight)
     why = rule.id if len(rule.do) == 1 else f"{rule.id}, {place + 1} of {len(rule.do)}"
     return Decision(write_step(rule.do[place], values, sight, written), why, rule.do[place], rule=rule.id)
+
+
+def check_in_front(rule: Rule, action: Action, values: Mapping[str, Value], sight: Sight) -> None:
+    """Raise `NotFound` if a dialog that a rule does not know is in front, or if another element has the keyboard.
+
+    An answer may be given under such a dialog if the dialog itself shows what the rule requires or reads.
+    """
+    if rule.dialogs is not None and (action.kind not in WITHOUT_EFFECT or action.answer is not None):
+        box = find(action.targets[0], values, sight) if action.targets else None
+        dialog = unknown_dialog([label_of(title, values) for title in rule.dialogs], box, sight)
+        if dialog is not None and not (action.answer is not None and _has_evidence(rule, values, sight, dialog.box)):
+            raise NotFound(f"A dialog that these steps do not know is at {dialog.box}.")
+    if action.focus is not None:
+        check_focus(action.focus.model_copy(update=filled_in(action.focus, values)), sight)
+
+
+def _has_evidence(rule: Rule, values: Mapping[str, Value], sight: Sight, box: Box) -> bool:
+    """Return whether a box shows a text that a rule requires, or the values that it reads."""
+    shown = sight.shown or sight
+    part = Sight(tuple(line for line in shown.lines if box.contains(line.box.center)), sight.size)
+    required = any(part.has(label_of(one, values)) for one in rule.screen if isinstance(one, str))
+    return required or (bool(rule.read) and read_values(rule.read, part, values) is not None)
 
 
 def write_step(action: Action, values: Mapping[str, Value], sight: Sight, written: Written) -> dict[str, Any]:
@@ -430,6 +456,10 @@ def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], sight: Sight) -> Sequence[Line]:
     """Return the matches in the wanted relation to labels, and only the nearest if there are several."""
     for relation, label in target.relations.items():
+        if relation in IN_TABLES:
+            anchors = sight.find(label_of(label, values))
+            found = [line for line in found if any(stands(line.box, relation, each.box) for each in anchors)]
+            continue
         anchor = sight.anchor(label_of(label, values))
         if anchor is None:
             raise NotFound

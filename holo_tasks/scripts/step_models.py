@@ -177,11 +177,13 @@ class Beside(Part):
     below: str | None = None
     above: str | None = None
     near: str | None = None
+    row: str | None = Field(default=None, description="a text in its row of a table or list, such as the item's key")
+    column: str | None = Field(default=None, description="the heading of its column of a table")
 
     @property
     def relations(self) -> dict[str, str]:
         """The labels by relation."""
-        names = ("right_of", "left_of", "below", "above", "near")
+        names = ("row", "column", "right_of", "left_of", "below", "above", "near")
         return {name: label for name in names if (label := getattr(self, name)) is not None}
 
 
@@ -284,7 +286,7 @@ _KINDS = (
     "ask_model",
     "by_model",
 )
-_NO_EFFECT = ("wait", "answer", "ask_human", "ask_model")
+WITHOUT_EFFECT = ("wait", "answer", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program."""
 
 
@@ -316,6 +318,7 @@ class Action(Part):
     safe: bool = Field(default=False, description="a repetition does no harm")
     expect: str | None = Field(default=None, description="the state of the screen after it")
     then: Conditions = Field(default=(), description="conditions that must all hold after it")
+    focus: ElementTarget | None = Field(default=None, description="the element that must have the keyboard before it")
 
     @property
     def kind(self) -> str:
@@ -366,6 +369,6 @@ class Action(Part):
         kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             raise ValueError(f"an action is exactly one of {', '.join(_KINDS)}, not {kinds or 'none'}")
-        if self.then and kinds[0] in _NO_EFFECT:
+        if self.then and kinds[0] in WITHOUT_EFFECT:
             raise ValueError(f"then: is for what is done to the program, not for {kinds[0]}:")
         return self

@@ -91,12 +91,31 @@ def convert(text: str, kind: str) -> Value:
 
 
 def _text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | None:
+    """Return the text of a value if it has the form that ``like`` names."""
+    found = _any_text_for(read, values, sight)
+    if found is None or read.like is None:
+        return found
+    return found if _filled_pattern(read.like, values).fullmatch(" ".join(found.split())) else None
+
+
+def _filled_pattern(pattern: str, values: Mapping[str, Value]) -> re.Pattern[str]:
+    """Return a pattern with values of the item in it, each as it is written."""
+
+    def written(name: re.Match[str]) -> str:
+        return re.escape(_as_text(values[name[1]])).replace(r"\ ", " ?") if name[1] in values else name[0]
+
+    return re.compile(_PLACEHOLDER.sub(written, pattern), re.IGNORECASE)
+
+
+def _any_text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | None:
     reported = None if read.element is None else _told_for(read.element, read.optional, values, sight)
+    if read.row is not None and read.column is not None:
+        return sight.in_row(label_of(read.row, values), read.column) if reported is None else reported
     if read.right_of is not None:
         return sight.right_of(read.right_of) if reported is None else reported
     if read.line is None or reported == "":
         return reported
-    pattern = re.compile(read.line, re.IGNORECASE)
+    pattern = _filled_pattern(read.line, values)
     texts = [line.text for line in sight.lines] if reported is None else [reported]
     found = {m[1] for m in (pattern.fullmatch(text.strip()) for text in texts) if m}
     # Two different matches: no value is better than a wrong one.

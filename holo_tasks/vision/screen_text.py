@@ -149,6 +149,23 @@ class Sight:
         found = None if read is None else replace(self.as_read, lines=read).right_of(label)
         return self._right_of(label) if found is None else found
 
+    def in_row(self, label: str, heading: str) -> str | None:
+        """Return the text in the row of a label and below a heading; ``None`` unless there is exactly one.
+
+        A heading is above the row, and overlaps the text's column.
+        """
+        rows = [row for row in self.lines if matches(label, row.text)]
+        tops = self.find(heading)
+        found = {
+            cell
+            for row in rows
+            for top in tops
+            if top.box.bottom <= row.box.center.y
+            for cell in self.lines
+            if cell is not row and on_row(row.box, cell.box) and overlap(cell.box, top.box)
+        }
+        return found.pop().text if len(found) == 1 else None
+
     def _right_of(self, label: str) -> str | None:
         anchor = self.anchor(label)
         if anchor is None:
@@ -360,6 +377,11 @@ def on_row(one: Box, other: Box) -> bool:
     """Return whether two boxes are on one row: the middle of the less high box is within the other's height."""
     low, high = sorted((one, other), key=lambda box: box.height)
     return high.top <= low.center.y < high.bottom
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Return whether two boxes have a column of pixels in common."""
+    return one.left < other.right and other.left < one.right
 
 
 def in_reading_order(lines: Iterable[Line]) -> tuple[Line, ...]:

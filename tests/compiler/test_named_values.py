@@ -15,7 +15,7 @@ from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.scripts.values import Value
+from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 
 SIZE = Size(640, 400)
@@ -59,6 +59,63 @@ def test_a_parameter_name_is_asked_for_only_once() -> None:
 def test_an_empty_answer_compiles_to_an_empty_answer() -> None:
     found = answer_of([RecordedAnswer("", sight(line("SAVED", 10, 10)), {})])
     assert (found.content, found.reads, found.unread) == ("", {}, ())
+
+
+def read_again(leaf: str, recorded: str, now: str, **values: Value) -> Value:
+    """Return the answer on a new message, by a way to read that was made of a recorded one."""
+    found = answer_of([RecordedAnswer(leaf, sight(line(recorded, 10, 10)), {"number": "AB-1207"})], befores=[sight()])
+    assert set(found.reads) == {"answer"}
+    told = read_values(found.reads, sight(line(now, 10, 10)), {"number": "CD-3391", **values})
+    return None if told is None else told["answer"]
+
+
+@pytest.mark.parametrize(
+    ("leaf", "recorded", "success", "failure"),
+    [
+        ("Record AB-1207 stored", "Record AB-1207 stored", "Record CD-3391 stored", "Record CD-3391 not stored"),
+        ("Record AB-1207 stored", "Record AB-1207 stored", "Record CD-3391 stored", "Record CD-3381 stored"),
+        ("Note 703 added", "Note 703 added.", "Note 706 added.", "Note 706 added to nothing: customer is locked"),
+        ("S-4137", "Stored as S-4137", "Stored as S-4174", "Stored as draft: a reason is missing"),
+        ("S-4137", "Stored as S-4137 today", "Stored as T-9 today", "Stored as T-9 by another user"),
+    ],
+)
+def test_a_failure_in_the_words_of_success_is_no_answer(leaf: str, recorded: str, success: str, failure: str) -> None:
+    said = read_again(leaf, recorded, success)
+    assert said is not None
+    assert str(said) in success
+    assert read_again(leaf, recorded, failure) is None
+
+
+def table(*rows: tuple[str, str, str]) -> Sight:
+    cells = [line(text, 20 + 120 * column, 60 + 30 * row) for row, texts in enumerate(rows)
+             for column, text in enumerate(texts)]  # fmt: skip
+    heads = [line(text, 20 + 120 * column, 20) for column, text in enumerate(("Number", "Customer", "City"))]
+    return sight(*heads, *cells)
+
+
+def test_an_answer_is_read_in_the_row_of_the_item_and_not_beside_a_text_of_the_recorded_item() -> None:
+    rows = [("AB-1207", "Fischer", "Bonn"), ("CD-3391", "Harvest", "Kiel")]
+    found = answer_of([RecordedAnswer("Bonn", table(*rows), {"number": "AB-1207"})])
+    read = found.reads["answer"]
+    assert (read.row, read.column, read.right_of) == ("{number}", "City", None)
+
+    def city(number: str, *shown: tuple[str, str, str]) -> Value:
+        told = read_values(found.reads, table(*shown), {"number": number})
+        return None if told is None else told["answer"]
+
+    assert city("CD-3391", rows[1], rows[0]) == "Kiel"
+    assert city("CD-3392", *rows) is None
+    assert city("CD-3391", *rows, ("CD-3391", "Harvest", "Trier")) is None, "two rows have the number"
+
+
+def test_a_value_beside_a_label_has_the_form_of_the_recorded_one() -> None:
+    found = answer_of([RecordedAnswer("S-4137", sight(line("Receipt", 10, 10), line("S-4137", 120, 10)), {})])
+
+    def read(text: str) -> dict[str, Value] | None:
+        return read_values(found.reads, sight(line("Receipt", 10, 10), line(text, 120, 10)))
+
+    assert read("S-99") == {"answer": "S-99"}
+    assert read("none") is None
 
 
 def test_a_field_reached_by_keys_is_named_after_its_label() -> None:

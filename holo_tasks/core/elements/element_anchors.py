@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from holo_tasks.core.elements.elements import DIALOGS, Element, ElementTree
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
 """Roles of controls that are checked or not."""
 FIELDS = frozenset({"text field", "spin button", "combo box", "date editor"})
+PRESSED = TWO_STATES | {"button", "link", "menu item"}
+"""Roles of controls whose name is not a value of their row."""
 YES, NO = "yes", "no"
+MOST = 6
+"""The most cells of a row, and the most dialogs, that are described."""
 
 
 def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     """Return the role, name and application of an element, and the facts that tell it from others.
 
-    ``within`` is the name of its dialog, or of another container in which no other element has its role and name.
-    ``alike`` is the number of elements that these facts find in front. ``checked`` is the state of a check box
-    or a similar control. ``empty`` is set for a field without text. ``known`` removes the hidden texts of an element.
+    * ``within`` is the name of its dialog, or of another container in which no other element has its role and name.
+    * ``alike`` is the number of elements that these facts find in front.
+    * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field without text.
+    * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is the heading of its column.
+    * ``in_row`` is the number of elements in the row with its role and name.
+    * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
+
+    ``known`` removes the hidden texts of an element.
     """
     reported = known(element)
     facts = {"role": reported.role, "name": reported.name, "application": reported.application}
@@ -27,7 +36,30 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
     if element.role in FIELDS and not (element.value or element.protected):
         facts["empty"] = YES
+    facts |= _row(tree, element, known) | _dialogs(tree, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
+
+
+def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    row = tree.row_of(element)
+    if not row:
+        return {}
+    heading = tree.heading_of(element)
+    alike = [each for each in row if each.role == element.role and each.name == element.name]
+    texts = dict.fromkeys(name for each in row if (name := known(each).name) and each.role not in PRESSED)
+    facts = {f"cell {number}": text for number, text in enumerate([*texts][:MOST], start=1)}
+    return facts | {"column": "" if heading is None else known(heading).name, "in_row": str(len(alike) + 1)}
+
+
+def _dialogs(tree: ElementTree, known: Callable[[Element], Element]) -> dict[str, str]:
+    shown = tree.dialogs()[-MOST:]
+    titles = [tree.title_of(each, known) for each in shown]
+    return {"dialogs": str(len(shown)), **{f"dialog {number}": text for number, text in enumerate(titles, start=1)}}
+
+
+def numbered(facts: Mapping[str, str], name: str) -> list[str]:
+    """Return the facts ``name 1``, ``name 2`` and so on, in order."""
+    return [facts[key] for number in range(1, MOST + 1) if (key := f"{name} {number}") in facts]
 
 
 def _place(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:

@@ -7,7 +7,7 @@ clips boxes to the screen. An element is only a candidate: its place is verified
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -81,6 +81,14 @@ ROLES: Mapping[str, str] = MappingProxyType(
 
 DIALOGS = frozenset({"dialog", "alert", "alert dialog", "file chooser", "color chooser"})
 """Roles of windows, and of parts of a page, that lie over the rest of their program."""
+
+ROWS = frozenset({"row", "list item", "tree item"})
+CELLS = frozenset({"cell", "row header"})
+HEADINGS = frozenset({"column header"})
+"""Roles of the parts of tables and lists."""
+
+ALERTS = frozenset({"alert", "alert dialog"})
+TEXTS = frozenset({"label", "heading", "paragraph"})
 
 How = Literal["cache", "walk", "none"]
 
@@ -243,6 +251,50 @@ class ElementTree:
         dialogs = [next((above.id for above in self.ancestors(each) if above.role in DIALOGS), -1) for each in there]
         return [each for each, dialog in zip(there, dialogs, strict=True) if dialog == max(dialogs)]
 
+    def row_of(self, element: Element) -> list[Element]:
+        """Return the named elements in the table row or list item of an element, in order, without its own parts.
+
+        Some toolkits report cells without rows. There the cells of the table at the same height count. Returns an empty
+        list for an element outside tables and lists.
+        """
+        above = [element, *self.ancestors(element)]
+        row = next((each for each in above if each.role in ROWS), None)
+        cell = next((each for each in above if each.role in CELLS), element)
+        if row is not None and (inside := [*self.below(row)]):
+            found = inside
+        elif cell.role not in CELLS:
+            return []
+        else:
+            siblings = (each for each in self.elements if each.parent == cell.parent and each.role in CELLS)
+            found = [each for each in siblings if each.on_screen and _is_level(each.box, cell.box)]
+        own = {cell.id, *(each.id for each in self.below(cell))} | {each.id for each in above}
+        return [each for each in found if each.id not in own and each.name and SHOWING in each.states]
+
+    def heading_of(self, element: Element) -> Element | None:
+        """Return the column header above an element of a table, or ``None``."""
+        above = [element, *self.ancestors(element)]
+        middle = next((each for each in above if each.role in CELLS), element).box.center
+        tables = {each.id for each in above[1:]}
+        headings = (each for each in self.elements if each.role in HEADINGS and each.on_screen and each.name)
+        over = [each for each in headings if each.box.left <= middle.x < each.box.right and each.box.bottom <= middle.y]
+        found = [each for each in over if not tables.isdisjoint(up.id for up in self.ancestors(each))]
+        return max(found, key=lambda each: each.box.top, default=None)
+
+    def dialogs(self) -> list[Element]:
+        """Return the dialogs on the screen, from back to front."""
+        return [each for each in self.elements if each.role in DIALOGS and each.on_screen]
+
+    def title_of(self, dialog: Element, known: Callable[[Element], Element] = lambda element: element) -> str:
+        """Return the text that identifies a dialog: its name, or its first text if it has none.
+
+        All questions of a toolkit have the same name, so alerts are identified by their first text. ``known`` removes
+        the hidden texts of an element.
+        """
+        name = known(dialog).name
+        texts = (known(each).name for each in self.below(dialog) if each.role in TEXTS and each.on_screen)
+        first = next(filter(None, texts), "")
+        return (first or name) if dialog.role in ALERTS else (name or first)
+
     def _within(self, within: Box | Element | None) -> Iterator[Element]:
         match within:
             case None:
@@ -266,6 +318,11 @@ class ElementTree:
         for element in self.elements:
             found.append(element.id if element.parent < 0 else found[element.parent])
         return found
+
+
+def _is_level(one: Box, other: Box) -> bool:
+    low, high = sorted((one, other), key=lambda box: box.height)
+    return high.top <= low.center.y < high.bottom
 
 
 def role_of(told: str) -> str:

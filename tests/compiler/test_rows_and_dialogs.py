@@ -1,0 +1,239 @@
+"""Rows are found by the item's key, and unknown dialogs, other keyboards and other typed texts stop a playbook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.elements.element_anchors import anchors_of
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound, is_title
+from holo_tasks.scripts.misfit import misfit_of
+from holo_tasks.scripts.playbook import Playbook, parse_playbook
+from holo_tasks.scripts.rules import Decision, find, follow
+from holo_tasks.scripts.step_models import Target
+from tests.compiler.test_compile import calls, compiled, decisions
+from tests.support.read_runs import screen
+from tests.support.recorded_runs import Act, Page, page, record, sight_of
+
+ROWS = [("AB-1207", "Fischer and Sons"), ("AB-1208", "Fisher Ltd"), ("CD-3391", "Harvest Market")]
+STATES = frozenset({SHOWING})
+
+
+def listed(rows: Sequence[tuple[str, str]] = ROWS, said: str = "") -> Page:
+    """Return a page with a table of orders, each with a button."""
+    texts = [(20, 10, "ORDERS"), (20, 60, "Number"), (160, 60, "Customer"), (20, 380, said)]
+    for place, (number, name) in enumerate(rows):
+        top = 100 + 40 * place
+        texts += [(20, top, number), (160, top, name), (420, top, "Open")]
+    return page(*(text for text in texts if text[2]))
+
+
+class Tree:
+    """Builds an accessibility tree, element by element."""
+
+    def __init__(self) -> None:
+        self.elements: list[Element] = []
+        self.window = self.add("window", "Orders", Box(0, 0, 720, 420), -1)
+
+    def add(self, role: str, name: str, box: Box, parent: int, *states: str) -> int:
+        number = len(self.elements)
+        self.elements.append(Element(number, role, name, STATES | {*states}, box, parent, "orders", 1))
+        return number
+
+    def table(self, rows: Sequence[tuple[str, str]] = ROWS, *, of_rows: bool = True) -> Tree:
+        """Add a table. Without ``of_rows`` its cells are its children, as in GTK."""
+        table = self.add("table", "", Box(0, 60, 720, 320), self.window)
+        for left, name in ((20, "Number"), (160, "Customer")):
+            self.add("column header", name, Box(left, 60, 130, 20), table)
+        for place, (number, name) in enumerate(rows):
+            top = 100 + 40 * place
+            row = self.add("row", "", Box(0, top, 720, 24), table) if of_rows else table
+            for left, text in ((20, number), (160, name)):
+                self.add("cell", text, Box(left, top, 130, 20), row)
+            cell = self.add("cell", "", Box(420, top, 60, 20), row)
+            self.add("button", "Open", Box(420, top, 60, 20), cell)
+        return self
+
+    def dialog(self, name: str, *texts: str, modal: bool = False, role: str = "dialog") -> Tree:
+        """Add a dialog with some texts and the button Open, which has the keyboard."""
+        over = self.add(role, name, Box(200, 120, 300, 200), self.window, *(["modal"] if modal else []))
+        for place, text in enumerate(texts):
+            self.add("label", text, Box(220, 130 + 30 * place, 200, 20), over)
+        self.add("button", "Open", Box(300, 280, 60, 20), over, "focused")
+        return self
+
+    @property
+    def tree(self) -> ElementTree:
+        return ElementTree(tuple(self.elements))
+
+    def facts(self, role: str, name: str, number: int = 0) -> dict[str, str]:
+        """Return the facts that a trace has of an element."""
+        return anchors_of(self.tree, self.tree.find(role, name)[number], lambda element: element)
+
+
+def decided(playbook: Playbook, number: str, shown: Page, tree: Tree) -> Decision:
+    sight = replace(sight_of(shown), elements=tree.tree)
+    return follow(playbook, "look-up", {"number": number}, [], sight)
+
+
+def opened(home: Path, name: str, facts: dict[str, str], click: str = "Open") -> tuple[Playbook, str]:
+    """Return a playbook made of one press in the list, and its text."""
+    act = Act(listed(), click=click, element=facts)
+    trace = record(home, name, "Open the order AB-1207.", [act], listed(said="Opened AB-1207"), "Opened AB-1207")
+    playbook, _, text = compiled(home, trace, params=("number=AB-1207",))
+    return playbook, text
+
+
+@pytest.mark.parametrize("of_rows", [True, False])
+def test_a_button_in_a_row_is_pressed_in_the_row_of_the_item(tmp_path: Path, of_rows: bool) -> None:
+    playbook, text = opened(tmp_path, f"rows-{of_rows}", Tree().table(of_rows=of_rows).facts("button", "Open"))
+    assert "row: '{number}'" in text
+    assert "Fischer" not in text
+    again = [ROWS[2], ("CD-3397", "Other"), ROWS[0]]  # sorted otherwise, with a number that differs in one digit
+
+    def pressed(number: str, rows: Sequence[tuple[str, str]]) -> Any:
+        return decided(playbook, number, listed(rows), Tree().table(rows, of_rows=of_rows)).step["tool_call"]
+
+    for number, top in (("CD-3391", 100), ("CD-3397", 140), ("AB-1207", 180)):
+        call = pressed(number, again)
+        assert (call["tool_name"], call["y"] * 420 // 1000) == ("click", top + 10)
+    assert pressed("CD-339", again)["tool_name"] == "wait", "no row has this number"
+    assert pressed("CD-3391", [*again, ("CD-3391", "Second")])["tool_name"] == "wait", "two rows have it"
+
+
+def test_without_elements_the_neighbor_with_the_key_comes_first(tmp_path: Path) -> None:
+    playbook, text = opened(tmp_path, "words", {})
+    assert "right_of: '{number}'" in text
+    assert calls(decisions(playbook, {"number": "CD-3391"}, listed())) == ["click"]
+    assert calls(decisions(playbook, {"number": "CD-3381"}, listed())) == ["wait"]
+
+
+def test_a_cell_is_found_by_its_row_and_column_and_never_by_its_text(tmp_path: Path) -> None:
+    playbook, text = opened(tmp_path, "cells", Tree().table().facts("cell", "Fischer and Sons"), "Fischer and Sons")
+    assert "Fischer" not in text
+    assert playbook.goals["look-up"].steps[0].click == Target(role="cell", row="{number}", column="Customer")
+    rows = [ROWS[2], ROWS[0]]
+    call = decided(playbook, "CD-3391", listed(rows), Tree().table(rows)).step["tool_call"]
+    assert (call["tool_name"], call["y"] * 420 // 1000, call["x"] * 720 // 1000) == ("click", 110, 225)
+
+
+def test_a_row_without_a_value_of_the_item_is_left_to_the_model(tmp_path: Path) -> None:
+    facts = Tree().table().facts("button", "Open", 1)
+    act = Act(listed(), click="Open", element=facts)
+    trace = record(tmp_path, "unnamed", "Open an order.", [act], listed(said="Opened"), "Opened")
+    playbook, told, _ = compiled(tmp_path, trace)
+    assert playbook.goals["look-up"].steps[0].kind == "by_model"
+    assert "no value of the item is in its row" in str(told)
+
+
+def test_row_and_column_find_a_cell_on_a_picture_without_elements() -> None:
+    sight = sight_of(listed([*ROWS, ("AB-1207", "Twice")]))
+    assert find(Target(text="Open", row="CD-3391"), {}, sight).top > find(Target(text="AB-1208"), {}, sight).bottom
+    with pytest.raises(AmbiguousTarget):
+        find(Target(text="Open", row="AB-1207"), {}, sight)
+    with pytest.raises(NotFound):
+        find(Target(text="Open", row="CD-3392"), {}, sight)
+    assert find(Target(text="Fisher Ltd", column="Customer"), {}, sight)
+
+
+DIALOGS = """
+name: orders
+goals:
+  look-up:
+    params: {number: text}
+    dialogs: [Choose a branch, "Delete {number}?"]
+    steps:
+      - click: {role: button, name: Open, row: "{number}"}
+      - hotkey: [enter]
+      - answer: done
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "modal", "goes_on"),
+    [
+        ("Restore pages", (), False, False),  # the keyboard is in it
+        ("Question", ("Delete AB-1208?",), True, False),
+        ("Question", ("Delete AB-1207?",), True, True),
+        ("Choose a branch", (), True, True),
+    ],
+)
+def test_a_dialog_that_was_not_there_before_stops_presses_and_keys(
+    name: str, texts: tuple[str, ...], modal: bool, goes_on: bool
+) -> None:
+    playbook = parse_playbook(DIALOGS)
+    role = "alert" if name == "Question" else "dialog"
+    tree = Tree().table().dialog(name, *texts, modal=modal, role=role)
+    sight, values = replace(screen(), elements=tree.tree), {"number": "AB-1207"}
+    decision = follow(playbook, "look-up", values, [], sight)
+    assert (decision.action is not None) is goes_on
+    if not goes_on:
+        misfit = misfit_of(playbook.rules_of("look-up"), values, [], sight)
+        assert misfit is not None
+        assert "A dialog that these steps do not know" in misfit.why
+        free = parse_playbook(DIALOGS.replace('    dialogs: [Choose a branch, "Delete {number}?"]\n', ""))
+        assert follow(free, "look-up", values, [], sight).action is not None
+
+
+def test_a_bar_that_takes_neither_keys_nor_the_press_stops_nothing() -> None:
+    tree = Tree().table()
+    tree.add("alert", "An update is there", Box(0, 0, 720, 30), tree.window)
+    sight = replace(screen(), elements=tree.tree)
+    assert follow(parse_playbook(DIALOGS), "look-up", {"number": "AB-1207"}, [], sight).action is not None
+
+
+def test_compiled_goals_know_the_dialogs_of_the_recording(tmp_path: Path) -> None:
+    plain, over = Tree().table(), Tree().table().dialog("Record AB-1207")
+    playbook, text = opened(tmp_path, "plain", plain.facts("button", "Open"))
+    assert playbook.goals["look-up"].dialogs == ()
+    playbook, text = opened(tmp_path, "over", over.facts("button", "Open", 0))
+    assert playbook.goals["look-up"].dialogs == ("Record {number}",), text
+    bar = {**plain.facts("button", "Open"), "dialogs": "1", "dialog 1": f"{'An update is there. ' * 5}"[:79] + "…"}
+    (title,) = opened(tmp_path, "bar", bar)[0].goals["look-up"].dialogs or ()
+    assert is_title(title, "An update is there. " * 5 + "Install it?")
+    facts = {name: text for name, text in plain.facts("button", "Open").items() if not name.startswith("dialog")}
+    assert opened(tmp_path, "old", facts)[0].goals["look-up"].dialogs is None
+
+
+FOCUS = """
+name: orders
+goals:
+  look-up:
+    params: {note: text}
+    steps: [{write: "{note}", focus: {role: text field, name: Note}}, {answer: done}]
+"""
+
+
+@pytest.mark.parametrize(("focused", "goes_on"), [("Note", True), ("Amount", False), ("", True)])
+def test_nothing_is_typed_into_another_element(focused: str, goes_on: bool) -> None:
+    tree = Tree()
+    for place, name in enumerate(("Note", "Amount")):
+        states = ["focused"] if name == focused else []
+        tree.add("text field", name, Box(100, 40 * place, 200, 24), tree.window, *states)
+    sight = replace(screen(), elements=tree.tree)
+    decision = follow(parse_playbook(FOCUS), "look-up", {"note": "by mail"}, [], sight)
+    assert (decision.action is not None) is goes_on
+
+
+def test_two_texts_for_one_field_are_two_values(tmp_path: Path) -> None:
+    """A person may type a wrong number first. No number of the recording is typed for another item."""
+
+    def form(number: str, said: str = "") -> Page:
+        texts = [(20, 10, "ORDERS"), (20, 100, "Number"), (60, 200, "Find"), (20, 300, said)]
+        return page(*(text for text in texts if text[2]), fields=[(150, 98, number)])
+
+    acts = [
+        *(Act(form(""), click="Number"), Act(form(""), write="AB-1270")),
+        *(Act(form("AB-1270"), click="Find"), Act(form("AB-1270", "Not found"), click="Number")),
+        *(Act(form("AB-1270", "Not found"), write="AB-1207"), Act(form("AB-1207", "Not found"), click="Find")),
+    ]
+    trace = record(tmp_path, "wrong", "Find the order.", acts, form("AB-1207", "Found"), "Found")
+    _, told, text = compiled(tmp_path, trace)
+    assert told["params"] == {"number": "text", "number_2": "text"}
+    assert "AB-12" not in text
