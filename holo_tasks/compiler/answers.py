@@ -11,12 +11,11 @@ from typing import Any
 
 from holo_tasks.compiler.targets import is_of_item, is_readable, templated
 from holo_tasks.scripts.playbook import Read
-from holo_tasks.scripts.values import Value, convert, read_values
+from holo_tasks.scripts.values import PLACEHOLDER, Value, convert, read_values
 from holo_tasks.vision.screen_text import Line, Sight, on_row, overlap
 
 KINDS = ("int", "money", "date", "text")
 PATTERNS = {"int": r"(-?\d+)", "money": r"(-?[\d,.' ]*\d)", "date": r"(\d{4}.?\d\d.?\d\d)", "text": "(.+?)"}
-_PARAMETER = re.compile(r"\{[a-z_][a-z0-9_]*\}")
 LEAST_WORDS = 3
 """The fewest letters of the text before a value. Shorter texts do not identify the value."""
 
@@ -152,7 +151,7 @@ def _cells(leaf: Any, one: RecordedAnswer, kinds: Sequence[str]) -> Iterator[tup
         keys = [line for line in lines if line is not cell and on_row(line.box, cell.box)]
         for line in keys if kind is not None else ():
             key = templated(line.text.strip(), one.values)
-            if _PARAMETER.fullmatch(key) and (heading := _heading(cell, line, one)):
+            if PLACEHOLDER.fullmatch(key) and (heading := _heading(cell, line, one)):
                 yield str(kind), key, heading
 
 
@@ -206,7 +205,7 @@ def _around(text: str, values: Mapping[str, Value]) -> str:
     return _varying(templated(text, values)) if text.strip() else " ?" if text else ""
 
 
-_VARIES = re.compile(r"\{[a-z_][a-z0-9_]*\}|\d(?:[\d.,' ]*\d)?")
+_VARIES = re.compile(r"\{[a-z_][a-z0-9_]*(?::[^{}]+)?\}|\d(?:[\d.,' ]*\d)?")
 """A value of the item, or a number."""
 
 
@@ -241,7 +240,7 @@ def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> st
     for found in re.finditer(looked_for, text):
         before, after = text[: found.start()], text[found.end() :]
         words = templated(before, values)
-        fixed = _PARAMETER.sub("", words)
+        fixed = PLACEHOLDER.sub("", words)
         is_fixed = not any(map(str.isdigit, fixed)) and sum(map(str.isalpha, fixed)) >= LEAST_WORDS
         if convert(found[1], kind) == leaf and is_fixed:
             number = f"({shape})" if shape else PATTERNS[kind]

@@ -125,7 +125,7 @@ class Builder:
         ordered = [*answers, *chain.from_iterable(by_screen.values())]
         rules = [rule.told for rule in ordered]
         once = self._effect_labels()
-        used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([rules, once])}
+        used = self.parameters.used_in(repr([rules, once]))
         told = {"params": used, "press_once": once}
         return BuiltGoal({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
 

@@ -14,7 +14,8 @@ from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.values import Value, convert
+from holo_tasks.scripts.value_formats import format_of
+from holo_tasks.scripts.values import PLACEHOLDER, Value, convert
 from holo_tasks.vision.screen_text import Sight, matches
 
 SHORTEST = 2
@@ -33,6 +34,11 @@ class Parameters:
 
     kinds: Mapping[str, Kind]
     values: tuple[Mapping[str, Value], ...]
+
+    def used_in(self, text: str) -> dict[str, Kind]:
+        """Return the parameters that a text has placeholders for, with their types."""
+        names = {found[1] for found in PLACEHOLDER.finditer(text)}
+        return {name: kind for name, kind in self.kinds.items() if name in names}
 
     def renamed(self, names: Mapping[str, str]) -> Parameters:
         """Return the parameters under other names.
@@ -90,7 +96,7 @@ def occurs_in(recordings: Sequence[Recording], literal: str) -> bool:
 def _holds(recording: Recording, literal: str) -> bool:
     said = [recording.goal, recording.title, *map(str, recording.data.values()), recording.answer]
     typed = [str(step.arguments.get(TYPING[step.tool], "")) for step in recording.steps if step.tool in TYPING]
-    return any(literal in text for text in (*said, *typed))
+    return any(literal in text for text in (*said, *typed)) or any(format_of(text, literal) for text in typed)
 
 
 def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, str]:
@@ -131,7 +137,7 @@ def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]
     """Make a parameter of the texts typed under one name, unless another parameter has these values."""
     for given_here, typed_here in zip(given, typed, strict=True):
         text = typed_here.get(name)
-        known = [other for other, value in given_here.items() if text is not None and str(value) in text]
+        known = [other for other, value in given_here.items() if text is not None and _is_in(text, str(value))]
         if known and known != [name]:
             for one, other in zip(given, typed, strict=True):  # the field holds this parameter for other items too
                 if name in other and str(given_here[known[0]]) == text:
@@ -141,6 +147,11 @@ def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]
         for given_here, typed_here in zip(given, typed, strict=True):
             if name in typed_here:
                 given_here.setdefault(name, typed_here[name])
+
+
+def _is_in(text: str, value: str) -> bool:
+    """Return whether a text has a value in it, or is the value in the program's format."""
+    return value in text or bool(format_of(text, value))
 
 
 def _is_parameter(given: Sequence[Mapping[str, Value]], name: str) -> bool:

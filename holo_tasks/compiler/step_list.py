@@ -26,14 +26,14 @@ from holo_tasks.compiler.build import (
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
-from holo_tasks.compiler.steps import PLACEHOLDER, key_of_row, target_of
+from holo_tasks.compiler.steps import key_of_row, target_of
 from holo_tasks.compiler.targets import Shown, is_of_item, is_readable, templated
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
-from holo_tasks.scripts.values import Value, fill, label_of, read_values
+from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
@@ -91,7 +91,7 @@ class StepsBuilder(Builder):
         answer, unread = self._answer_step(path, sum(map(len, every)))
         steps = [*chain.from_iterable(every), answer]
         once = self._effect_labels()
-        used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([steps, once])}
+        used = self.parameters.used_in(repr([steps, once]))
         told = {"params": used, "dialogs": self._dialogs(path), "press_once": once}
         return BuiltGoal(
             {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,13 @@ from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.step_models import Target
-from holo_tasks.scripts.values import Value
+from holo_tasks.scripts.values import PLACEHOLDER, Value
 from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
 from holo_tasks.vision.screen_text import Sight, matches, plain
 
 Action = dict[str, Any]
 NO_TARGETS = (HOLDERS - ROWS) | {"canvas", "drawing area", "terminal", "unknown"}
 """Roles of areas. A press on one means a place in it, so its role and name do not describe the target."""
-PLACEHOLDER = re.compile(r"\{[a-z_][a-z0-9_]*\}")
 _BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the right button on")}
 
 
@@ -94,7 +92,7 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     if role in WRITTEN_ON and words and not any(_is_part(templated(text, values), name) for text in words):
         return None
     if role in ROWS and "{" in name:
-        name = "*".join(["", *PLACEHOLDER.findall(name)[:1], ""])
+        name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
     text = name if agrees and role in WRITTEN_ON and "*" not in name else None
     return Target(role=role, name=name, within=step.element.get("within") or None, text=text)
 

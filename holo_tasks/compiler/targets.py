@@ -9,6 +9,7 @@ from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.value_formats import format_of
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_mark
 
@@ -90,9 +91,14 @@ def _holds(text: str, value: str) -> bool:
 
 
 def templated(text: str, values: Mapping[str, Value]) -> str:
-    """Return a text with parameters in place of their values. The longest values are replaced first."""
+    """Return a text with parameters in place of their values. The longest values are replaced first.
+
+    A text that is one value in the program's format becomes a placeholder with that format.
+    """
     for name, value in sorted(values.items(), key=lambda item: -len(str(item[1]))):
         said = str(value)
+        if form := format_of(text.strip(), said):
+            return f"{{{name}:{form}}}"
         if len(said) > 1 or said == text:
             text = text.replace(said, f"{{{name}}}")
     return text

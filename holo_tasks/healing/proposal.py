@@ -30,7 +30,7 @@ from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 
 Status = Literal["open", "applied", "rejected"]
-_PLACE = re.compile(r"\{[a-z_][a-z0-9_]*\}")
+_PLACE = re.compile(r"\{[a-z_][a-z0-9_]*(?::[^{}]+)?\}")
 
 
 class Proposal(BaseModel):

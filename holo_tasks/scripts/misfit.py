@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -28,7 +27,7 @@ from holo_tasks.scripts.rules import (
     words_of,
 )
 from holo_tasks.scripts.step_models import Action, Condition, texts_of
-from holo_tasks.scripts.values import Value, read_values
+from holo_tasks.scripts.values import PLACEHOLDER, Value, read_values
 from holo_tasks.vision.screen_text import Sight
 
 Cause = Literal["screen", "target", "values", "effect", "failed", "model"]
@@ -42,7 +41,6 @@ Cause = Literal["screen", "target", "values", "effect", "failed", "model"]
 * model: the playbook leaves the step to the model.
 """
 LEFT_TO_MODEL = "the playbook leaves this step to the model"
-_PLACEHOLDER = re.compile(r"(?<!\{)\{[a-z_][a-z0-9_]*\}(?!\})")
 
 
 @dataclass(frozen=True)
@@ -168,4 +166,4 @@ def _unseen(rule: Rule, unseen: Sequence[Condition], values: Mapping[str, Value]
 
 
 def _is_of_item(wanted: Condition) -> bool:
-    return any(_PLACEHOLDER.search(text) for text in texts_of(wanted))
+    return any(PLACEHOLDER.search(text) for text in texts_of(wanted))

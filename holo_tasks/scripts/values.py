@@ -11,22 +11,23 @@ from typing import Any, TypeAlias
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, text_of
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.step_models import ElementTarget, Shown
+from holo_tasks.scripts.value_formats import formatted
 from holo_tasks.vision.screen_text import FilledLabel, Sight
 
 Value: TypeAlias = str | int | bool | None
 
-# {name}, but not the {{secret:NAME}} of the process that owns the keyboard.
-_PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)\}(?!\})")
+PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)(?::([^{}]+))?\}(?!\})")
+"""``{name}`` or ``{name:FORMAT}``, but not the ``{{secret:NAME}}`` of the process that owns the keyboard."""
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
     """Replace ``{name}`` by values. Unknown names and ``{{secret:NAME}}`` stay unchanged."""
-    return _PLACEHOLDER.sub(lambda m: _as_text(values[m[1]]) if m[1] in values else m[0], template)
+    return PLACEHOLDER.sub(lambda found: _put_in(found, values), template)
 
 
 def label_of(template: str, values: Mapping[str, Value]) -> str:
     """Replace ``{name}`` in a text that is searched on the screen. The result demands an exact match of the values."""
-    put_in = [_as_text(values[name]) for name in _PLACEHOLDER.findall(template) if name in values]
+    put_in = [_put_in(found, values) for found in PLACEHOLDER.finditer(template) if found[1] in values]
     return FilledLabel(fill(template, values), put_in) if put_in else fill(template, values)
 
 
@@ -34,6 +35,14 @@ def fits_title(pattern: str, values: Mapping[str, Value], title: str) -> bool:
     """Return whether a window title matches a pattern. ``*`` matches any text, and values match themselves."""
     parts = (re.escape(fill(part, values)) for part in pattern.split("*"))
     return re.fullmatch(".*".join(parts), title.strip(), re.IGNORECASE | re.DOTALL) is not None
+
+
+def _put_in(found: re.Match[str], values: Mapping[str, Value]) -> str:
+    """Return the value for a placeholder, in the placeholder's format."""
+    if found[1] not in values:
+        return found[0]
+    text = _as_text(values[found[1]])
+    return formatted(text, found[2]) if found[2] else text
 
 
 def _as_text(value: Value) -> str:
@@ -49,8 +58,8 @@ def filled_in(wanted: Shown | ElementTarget, values: Mapping[str, Value]) -> dic
 def fill_all(template: Any, values: Mapping[str, Value]) -> Any:
     """Put values into every text of a JSON value. A text that is only ``{name}`` becomes the value itself."""
     if isinstance(template, str):
-        alone = _PLACEHOLDER.fullmatch(template)
-        return values[alone[1]] if alone and alone[1] in values else fill(template, values)
+        alone = PLACEHOLDER.fullmatch(template)
+        return values[alone[1]] if alone and not alone[2] and alone[1] in values else fill(template, values)
     if isinstance(template, Mapping):
         return {key: fill_all(value, values) for key, value in template.items()}
     if isinstance(template, list | tuple):
@@ -102,9 +111,9 @@ def _filled_pattern(pattern: str, values: Mapping[str, Value]) -> re.Pattern[str
     """Return a pattern with values of the item in it, each as it is written."""
 
     def written(name: re.Match[str]) -> str:
-        return re.escape(_as_text(values[name[1]])).replace(r"\ ", " ?") if name[1] in values else name[0]
+        return re.escape(_put_in(name, values)).replace(r"\ ", " ?") if name[1] in values else name[0]
 
-    return re.compile(_PLACEHOLDER.sub(written, pattern), re.IGNORECASE)
+    return re.compile(PLACEHOLDER.sub(written, pattern), re.IGNORECASE)
 
 
 def _any_text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | None:

@@ -26,6 +26,8 @@ ALIKE = tuple(map(frozenset, ("il1jtfr", "oc0eaqdg", "nmhru", "vwyu", "sz52", "b
 MERGED = ({"rn", "m"}, {"nn", "m"}, {"vv", "w"}, {"cl", "d"}, {"ri", "n"}, {"li", "h"}, {"ii", "u"}, {"il", "u"})
 THIN = frozenset("il1jtfr")
 """Groups of letters that OCR confuses, pairs that it merges into one letter, and thin letters that it misses."""
+NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "not", "nicht", "kein", "keine"})
+"""Words and syllables at the start of a text that reverse its meaning."""
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
 WORDS_APART = 0.9
 """Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
@@ -312,7 +314,27 @@ def likeness(label: str, text: str) -> float:
         return 0.98  # most fonts draw I and l alike
     if min(len(wanted), len(seen)) < 4:
         return 0.0
-    return min(0.98, SequenceMatcher(None, wanted, seen, autojunk=False).ratio())
+    rated = SequenceMatcher(None, wanted, seen, autojunk=False)
+    return 0.0 if _adds_word(wanted, seen, rated.get_opcodes()) else min(0.98, rated.ratio())
+
+
+def _adds_word(one: str, other: str, steps: Sequence[tuple[str, int, int, int, int]]) -> bool:
+    """Return whether one text has letters more that OCR does not invent, such as *unpaid*, *not saved* or *stored*.
+
+    The differences are one lost or added letter at the end, or several in any other place. At the start an icon may
+    have been read as letters, but not as a negation.
+    """
+    for what, low, high, left, right in steps:
+        longer, (start, end) = (one, (low, high)) if high - low > right - left else (other, (left, right))
+        more = abs((high - low) - (right - left))
+        piece = longer[start:end]
+        if what == "equal" or not more or set(piece) <= THIN or {one[low:high], other[left:right]} in MERGED:
+            continue
+        if end == len(longer) and piece != longer[start - 1 : start]:
+            return True
+        if more > 1 and (start > 0 or piece in NEGATIONS):
+            return True
+    return False
 
 
 def may_be_misread(label: str, text: str) -> bool:

@@ -237,3 +237,26 @@ def test_two_texts_for_one_field_are_two_values(tmp_path: Path) -> None:
     _, told, text = compiled(tmp_path, trace)
     assert told["params"] == {"number": "text", "number_2": "text"}
     assert "AB-12" not in text
+
+
+def test_dates_and_amounts_are_typed_in_the_format_of_the_recording(tmp_path: Path) -> None:
+    def form(due: str = "", total: str = "", said: str = "") -> Page:
+        texts = [(20, 10, "INVOICE"), (20, 100, "Due date"), (20, 140, "Total"), (60, 220, "Store"), (20, 300, said)]
+        return page(*(text for text in texts if text[2]), fields=[(150, 98, due), (150, 138, total)])
+
+    typed = ("05.03.2026", "1.284,50")
+    acts = [
+        *(Act(form(), click="Due date"), Act(form(), write=typed[0])),
+        *(Act(form(typed[0]), click="Total"), Act(form(typed[0]), write=typed[1]), Act(form(*typed), click="Store")),
+    ]
+    trace = record(tmp_path, "dates", "Store the invoice.", acts, form(*typed, "Stored"), "Stored")
+    playbook, told, _ = compiled(tmp_path, trace, params=("due=2026-03-05", "total=1284.50"))
+    assert told["params"] == {"due": "date", "total": "money"}
+    writes = [step.write.text for step in playbook.goals["look-up"].steps if step.write is not None]
+    assert writes == ["{due:DD.MM.YYYY}", "{total:#.##0,00}"]
+    values = {"due": "2026-12-24", "total": "9.00"}
+    pages = [form(), form(), form("24.12.2026"), form("24.12.2026"), form("24.12.2026", "9,00")]
+    found = decisions(playbook, values, *pages, form("24.12.2026", "9,00", "Stored"))
+    assert [call.get("content") for call in (each.step["tool_call"] for each in found)] == [
+        *(None, "24.12.2026", None, "9,00", None, "Stored"),
+    ]

@@ -177,3 +177,34 @@ def test_a_misread_label_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", ["Save notes", "Saved note", "Save vote", "Have note", "Save no"])
 def test_a_similar_word_is_not_found(text: str) -> None:
     assert not sight((text, 10, 10)).find("Save note")
+
+
+@pytest.mark.parametrize(
+    ("label", "other"),
+    [
+        ("Stored", "Store"),
+        ("Deleted", "Delete"),
+        ("Note", "Notes"),
+        ("Payment was accepted", "Payment was not accepted"),
+        ("Record is saved", "Record is unsaved"),
+        ("Record paid", "Record unpaid"),
+        ("Connected", "Disconnected"),
+    ],
+)
+def test_another_form_of_a_word_and_its_negation_are_other_texts(label: str, other: str) -> None:
+    assert not matches(label, other)
+    assert not matches(other, label)
+
+
+@pytest.mark.parametrize(
+    ("label", "read"),
+    [
+        ("Search", "BI Search"),  # an icon read as letters
+        ("Order number", "Order numbe"),
+        ("Address", "Addres"),
+        ("Transaction search", "Transacton search"),
+        ("Reference number", "Reference nurnber"),
+    ],
+)
+def test_letters_that_ocr_adds_or_misses_make_no_other_text(label: str, read: str) -> None:
+    assert matches(label, read)

@@ -1,0 +1,97 @@
+"""Write dates, times and amounts in a program's own format, and find the format of a written value.
+
+A format is part of a placeholder: ``{due:DD.MM.YYYY}``, ``{start:h:mm AM}``, ``{total:#.##0,00}``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from itertools import product
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_AMOUNT = re.compile(r"-?(\d+\.\d\d|\d{4,18})")
+_DATE_TOKENS = re.compile("YYYY|YY|MM|M|DD|D")
+_TIME_TOKENS = re.compile("HH|H|hh|h|mm|AM|am")
+_AMOUNT_FORM = re.compile(r"(?:#([^#0])##)?0(?:([.,])(0+))?")
+DAYS, MONTHS, YEARS = ("DD", "D"), ("MM", "M"), ("YYYY", "YY")
+SEPARATORS = "-./ "
+GROUPS = ("", ",", ".", " ", "'")
+
+
+def formatted(text: str, form: str) -> str:
+    """Return a date (2026-03-05), a time (14:05) or an amount (1284.50) in a format. Other texts stay unchanged.
+
+    An amount keeps decimals that the format lacks.
+    """
+    if _DATE.fullmatch(text) and _DATE_TOKENS.search(form):
+        return _DATE_TOKENS.sub(_written_with(_date_parts(text)), form)
+    if _TIME.fullmatch(text) and _TIME_TOKENS.search(form):
+        return _TIME_TOKENS.sub(_written_with(_time_parts(text)), form)
+    shape = _AMOUNT_FORM.fullmatch(form)
+    return _amount(text, shape) if shape and re.fullmatch(r"-?\d+(\.\d+)?", text) else text
+
+
+def format_of(text: str, value: str) -> str:
+    """Return the format in which a text is a value. Returns an empty string if there is none, or if two are possible.
+
+    On the third of March, ``03/03/2026`` may begin with the day or the month. Before dots, the day comes first.
+    """
+    if text == value:
+        return ""
+    forms = _forms(value) if any(map(str.isdigit, text)) else ()
+    found = dict.fromkeys(form for form in forms if formatted(value, form) == text)
+    first = next(iter(found), "")
+    orders = {_order(form) for form in found}
+    return first if len(orders) < 2 or (text.count(".") == 2 and _order(first) == "DMY") else ""
+
+
+def _order(form: str) -> str:
+    """Return the order of day, month and year in a format. Returns an empty string for another format."""
+    return "".join(dict.fromkeys(token[0] for token in _DATE_TOKENS.findall(form)))
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Yield the formats that programs write a value in, the usual ones first."""
+    if _DATE.fullmatch(value):
+        for day, month, year, mark in product(DAYS, MONTHS, YEARS, SEPARATORS):
+            yield from (mark.join(order) for order in ((day, month, year), (month, day, year), (year, month, day)))
+        yield from ("DDMMYYYY", "YYYYMMDD", "DDMMYY")
+    elif _TIME.fullmatch(value):
+        for hour, mark in product(("HH", "H"), (".", ":", "")):
+            yield f"{hour}{mark}mm"
+        for hour, half in product(("h", "hh"), (" AM", " am", "AM", "am")):
+            yield f"{hour}:mm{half}"
+    elif _AMOUNT.fullmatch(value):
+        for group, mark, decimals in product(GROUPS, ".,", (2, 0, 1)):
+            if group != mark:
+                yield (f"#{group}##" if group else "") + "0" + (mark + "0" * decimals if decimals else "")
+
+
+def _written_with(parts: dict[str, str]) -> Callable[[re.Match[str]], str]:
+    return lambda token: parts[token[0]]
+
+
+def _date_parts(text: str) -> dict[str, str]:
+    year, month, day = text.split("-")
+    return {"YYYY": year, "YY": year[2:], "MM": month, "M": str(int(month)), "DD": day, "D": str(int(day))}
+
+
+def _time_parts(text: str) -> dict[str, str]:
+    at = datetime.time.fromisoformat(text)
+    hour, half = at.hour % 12 or 12, "PM" if at.hour >= 12 else "AM"
+    hours = {"HH": text[:2], "H": str(at.hour), "hh": f"{hour:02}", "h": str(hour)}
+    return {**hours, "mm": text[3:], "AM": half, "am": half.lower()}
+
+
+def _amount(text: str, shape: re.Match[str]) -> str:
+    group, mark, decimals = shape[1] or "", shape[2] or "", len(shape[3] or "")
+    exact = Decimal(text).normalize()
+    places = max(decimals, -int(exact.as_tuple().exponent))
+    if places and not mark:
+        return text  # the format has no decimals, and the amount has some
+    whole, _, part = f"{exact:,.{places}f}".partition(".")
+    return whole.replace(",", group) + (mark + part if part else "")

@@ -1,0 +1,44 @@
+"""Dates, times and amounts are written in the program's own format, which a recording shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.scripts.value_formats import format_of, formatted
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "form", "other", "written"),
+    [
+        ("2026-03-05", "05.03.2026", "DD.MM.YYYY", "2026-12-24", "24.12.2026"),
+        ("2026-03-05", "5.3.26", "D.M.YY", "2026-12-24", "24.12.26"),
+        ("2026-03-05", "03/05/2026", "MM/DD/YYYY", "2026-12-24", "12/24/2026"),
+        ("2026-03-03", "03.03.2026", "DD.MM.YYYY", "2026-12-24", "24.12.2026"),
+        ("14:05", "2:05 PM", "h:mm AM", "09:30", "9:30 AM"),
+        ("00:05", "12:05 am", "h:mm am", "12:00", "12:00 pm"),
+        ("1284.50", "1.284,50", "#.##0,00", "9.00", "9,00"),
+        ("1284.50", "1284,5", "0,0", "1000000.25", "1000000,25"),
+        ("-1284.50", "-1'284.50", "#'##0.00", "12345678.90", "12'345'678.90"),
+        ("1284.00", "1284", "0", "12.50", "12.50"),
+    ],
+)
+def test_the_format_of_a_recorded_text_writes_other_values(
+    value: str, text: str, form: str, other: str, written: str
+) -> None:
+    assert format_of(text, value) == form
+    assert formatted(other, form) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("2026-03-03", "03/03/2026"),  # the day or the month may come first
+        ("2026-03-05", "06.03.2026"),
+        ("2026-03-05", "2026-03-05"),
+        ("1284.50", "1284.05"),
+        ("AB-1207", "AB.1207"),
+        ("12", "12.00"),  # a small number may be there by chance
+    ],
+)
+def test_a_text_in_no_certain_format_is_no_value(value: str, text: str) -> None:
+    assert format_of(text, value) == ""
