@@ -7,7 +7,7 @@ the model, in words and with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -325,8 +325,10 @@ class StepsBuilder(Builder):
         came = screen != path[-1][0].screen and self._is_known(screen, shown)
         if item := [text for text in self._named_newly(shown, befores, came=came) if text not in signs]:
             told["before"] = [*signs, *item]
-        unseen = all(one.steps[-1].before == one.steps[-1].after and one.steps[-1].points for one in self.recordings)
-        if why := self.left.get(len(path)) or (NO_END if unseen and not signs else ""):
+        if answer.content == "" and not told.get("before"):
+            told |= self._end(path, given, befores)
+        unseen = all(one.steps[-1].points for one in self.recordings) and answer.content == ""
+        if why := self.left.get(len(path)) or (NO_END if unseen and not told else ""):
             self.by_model.append(ByModel(count + 1, "Look whether it is done, and answer.", why))
             return {"ask_model": f"Whether it is done: {why}."}, ()
         if answer.unread:
@@ -338,6 +340,40 @@ class StepsBuilder(Builder):
             if all((read_values({name: read}, sight, values) or {}).get(name) is None for sight, values in pairs):
                 reads[name]["new"] = True
         return {**told, **({"read": reads} if reads else {}), "answer": answer.content}, ()
+
+    def _end(
+        self,
+        path: Sequence[tuple[Visit, RecordedStep]],
+        given: Sequence[RecordedAnswer],
+        befores: Sequence[Sight],
+    ) -> dict[str, Any]:
+        """Return the evidence of the end for an answer without values: a message with a number, or what disappeared.
+
+        After a press that stores a form, its button or its values may be gone. An error leaves them there.
+        """
+        come = [line for line in given[0].sight.lines if not any(sight.has(line.text) for sight in befores)]
+        for text in (line.text for line in come if is_message(line.text) and not is_of_item(line.text, self._private)):
+            found = answer_of([replace(given[0], content=text)], befores=befores)
+            every = [read_values(found.reads, one.sight, one.values) for one in given]
+            if found.reads and all(every):
+                (read,) = found.reads.values()
+                return {"read": {"message": {**read.model_dump(by_alias=True, exclude_defaults=True), "new": True}}}
+        _, step = path[-1]
+        target = target_of(step, 0, self.seen[step.before.sha256].sight, given[0].values)
+        gone: list[str | dict[str, str]] = []
+        if target is not None and target.text and not target.relations:
+            facts = {name: text for name in ("role", "name", "within", "text") if (text := getattr(target, name))}
+            gone.append(facts if "role" in facts else target.text)
+        gone += [f"{{{name}}}" for name in self.parameters.kinds]
+        went = [one for one in gone if self._went(one, given, befores)]
+        return {"before": [{"gone": one} for one in went[:1]]} if went else {}
+
+    def _went(self, one: str | dict[str, str], given: Sequence[RecordedAnswer], befores: Sequence[Sight]) -> bool:
+        """Return whether a text was on all screens before the last step, and on no screen after it."""
+        text = one if isinstance(one, str) else one["text"]
+        labels = [label_of(text, answer.values) for answer in given]
+        there = all(len(label) >= SHORTEST and sight.has(label) for label, sight in zip(labels, befores, strict=True))
+        return there and not any(answer.sight.has(label) for label, answer in zip(labels, given, strict=True))
 
     def _signs(
         self,

@@ -92,11 +92,11 @@ def _in_table(found: Sequence[Element], relation: str, label: str, tree: Element
     return [each for each in found if any(other.id in named for other in tree.row_of(each))]
 
 
-def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight) -> Element | None:
+def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight, *, any_place: bool) -> Element | None:
     """Return a dialog that the steps do not know and that would take a press or keys, or ``None``.
 
     That is a modal dialog, the dialog with the keyboard, or the one at the pressed place ``box``. ``known`` are the
-    titles of the known dialogs.
+    titles of the known dialogs. With ``any_place`` every unknown dialog counts.
     """
     tree = sight.elements
     if tree is None:
@@ -105,7 +105,7 @@ def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight) -> Eleme
     for dialog in reversed(tree.dialogs()):
         holds = focused is not None and dialog in tree.ancestors(focused)
         pressed = box is not None and dialog.box.contains(box.center)
-        if not (holds or pressed or MODAL in dialog.states):
+        if not (any_place or holds or pressed or MODAL in dialog.states):
             continue
         if not any(is_title(title, tree.title_of(dialog)) for title in known):
             return dialog

@@ -34,7 +34,7 @@ from holo_tasks.scripts.element_search import (
 )
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook, Rule
-from holo_tasks.scripts.step_models import WITHOUT_EFFECT, Action, AtState, Condition, ShownWindow, Target
+from holo_tasks.scripts.step_models import WITHOUT_EFFECT, Action, AtState, Condition, Gone, ShownWindow, Target
 from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of
@@ -192,6 +192,8 @@ def _in_words(wanted: Condition) -> str:
             return f"the window ‘{title}’"
         case AtState(state=name):
             return f"the state ‘{name}’"
+        case Gone(gone=inner):
+            return f"that {_in_words(inner)} is gone"
         case _:
             return words_for(wanted)
 
@@ -254,6 +256,8 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
             return sight.windows is None or any(fits_title(title, values, shown) for shown in sight.windows)
         case AtState(state=name):
             return sight.state is None or sight.state == name
+        case Gone(gone=inner):
+            return not is_visible(inner, values, sight)
     filled = wanted.model_copy(update=filled_in(wanted, values))
     return shows_element(filled, filled.text, sight)
 
@@ -301,7 +305,8 @@ def check_in_front(rule: Rule, action: Action, values: Mapping[str, Value], sigh
     """
     if rule.dialogs is not None and (action.kind not in WITHOUT_EFFECT or action.answer is not None):
         box = find(action.targets[0], values, sight) if action.targets else None
-        dialog = unknown_dialog([label_of(title, values) for title in rule.dialogs], box, sight)
+        known = [label_of(title, values) for title in rule.dialogs]
+        dialog = unknown_dialog(known, box, sight, any_place=action.answer is not None)
         if dialog is not None and not (action.answer is not None and _has_evidence(rule, values, sight, dialog.box)):
             raise NotFound(f"A dialog that these steps do not know is at {dialog.box}.")
     if action.focus is not None:

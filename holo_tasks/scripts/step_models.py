@@ -124,6 +124,12 @@ class AtState(Part):
     state: Annotated[str, Field(min_length=1)]
 
 
+class Gone(Part):
+    """A text or an element that is no longer visible."""
+
+    gone: str | ShownElement
+
+
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str | dict) else value
 
@@ -134,6 +140,8 @@ def _kind_of_condition(value: Any) -> str:
             return "Window"
         case AtState() | {"state": _}:
             return "State"
+        case Gone() | {"gone": _}:
+            return "Gone"
         case ShownElement() | dict():
             return "Element"
         case _:
@@ -144,11 +152,15 @@ Condition = Annotated[
     Annotated[str, Tag("text")]
     | Annotated[ShownElement, Tag("Element")]
     | Annotated[ShownWindow, Tag("Window")]
-    | Annotated[AtState, Tag("State")],
+    | Annotated[AtState, Tag("State")]
+    | Annotated[Gone, Tag("Gone")],
     Discriminator(_kind_of_condition),
 ]
 Conditions = Annotated[tuple[Condition, ...], BeforeValidator(_listed)]
-"""A text, element, window or state, or a list of them. ``*`` matches any text; ``{name}`` is a value from the task."""
+"""A text, element, window or state, or something that is gone, or a list of them.
+
+``*`` matches any text; ``{name}`` is a value from the task.
+"""
 
 
 def sets_state(wanted: Condition) -> bool:
@@ -163,7 +175,7 @@ def texts_of(wanted: Condition) -> tuple[str, ...]:
             return (wanted,)
         case ShownWindow(window=title):
             return (title,)
-        case AtState():
+        case AtState() | Gone():
             return ()
         case _:
             return tuple(text for text in (wanted.name, wanted.text) if text is not None)

@@ -239,6 +239,32 @@ def test_two_texts_for_one_field_are_two_values(tmp_path: Path) -> None:
     assert "AB-12" not in text
 
 
+def note(text: str = "", said: str = "", *, stays: bool = True) -> Page:
+    """Return a page with a form for a note, or the page after it."""
+    form_ = [(20, 60, "Remark"), (60, 140, "Store")] if stays else [(60, 140, "New remark")]
+    texts = [(20, 10, "REMARKS"), *form_, (20, 300, said)]
+    return page(*(one for one in texts if one[2]), fields=[(150, 58, text)] if stays else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "end", "done", "failed"),
+    [
+        ("message", note("pays late", "Note 703 added"), note("by mail", "Note 9 added"), note("by mail", "Locked")),
+        ("closed", note(stays=False), note(stays=False), note("by mail", "Locked")),
+        ("cleared", note(), note(), note("by mail")),
+    ],
+)
+def test_an_end_without_an_answer_needs_evidence(tmp_path: Path, name: str, end: Page, done: Page, failed: Page) -> None:
+    acts = [Act(note(), click="Remark"), Act(note(), write="pays late"), Act(note("pays late"), click="Store")]
+    playbook, _, text = compiled(tmp_path, record(tmp_path, name, "Store the remark.", acts, end, ""))
+
+    def ended(last: Page) -> str:
+        return calls(decisions(playbook, {"remark": "by mail"}, note(), note(), note("by mail"), last))[-1]
+
+    assert (ended(done), ended(failed)) == ("answer", "wait"), text
+    assert "703" not in text
+
+
 def test_dates_and_amounts_are_typed_in_the_format_of_the_recording(tmp_path: Path) -> None:
     def form(due: str = "", total: str = "", said: str = "") -> Page:
         texts = [(20, 10, "INVOICE"), (20, 100, "Due date"), (20, 140, "Total"), (60, 220, "Store"), (20, 300, said)]

@@ -22,7 +22,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``within`` is the name of its dialog, or of another container in which no other element has its role and name.
     * ``alike`` is the number of elements that these facts find in front.
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field without text.
-    * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is the heading of its column.
+    * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
     * ``in_row`` is the number of elements in the row with its role and name.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
 
