@@ -116,5 +116,5 @@ def _write_overview(folder: Path) -> Path:
     from holo_tasks.cli.index import index
 
     page = folder / "runs.html"
-    index(str(folder / "evidence"), page, as_object=False, reports=True, put=lambda text, code: code)
+    index(str(folder / "evidence"), page, as_object=False, reports="inside", put=lambda text, code: code)
     return page

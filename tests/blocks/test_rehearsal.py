@@ -34,12 +34,19 @@ def test_a_playbook_with_a_mistake_is_reported(tmp_path: Path, capfd: pytest.Cap
 @pytest.mark.slow
 def test_a_temporary_server_serves_until_the_end_of_its_block() -> None:
     before = dict(os.environ)
-    with pytest.raises(RuntimeError, match="a flow failed"), local_prefect() as url:
+    with local_prefect() as url:
         assert is_up(url)
         with get_client(sync_client=True) as client:
             assert str(client.api_url).rstrip("/") == url
             assert client.api_healthcheck() is None
             client.hello().raise_for_status()
+    assert not is_up(url)
+    assert dict(os.environ) == before
+
+
+def test_a_temporary_server_ends_with_an_error_of_its_block() -> None:
+    before = dict(os.environ)
+    with pytest.raises(RuntimeError, match="a flow failed"), local_prefect() as url:
         raise RuntimeError("a flow failed")
     assert not is_up(url)
     assert dict(os.environ) == before

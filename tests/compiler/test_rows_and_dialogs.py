@@ -254,7 +254,9 @@ def note(text: str = "", said: str = "", *, stays: bool = True) -> Page:
         ("cleared", note(), note(), note("by mail")),
     ],
 )
-def test_an_end_without_an_answer_needs_evidence(tmp_path: Path, name: str, end: Page, done: Page, failed: Page) -> None:
+def test_an_end_without_an_answer_needs_evidence(
+    tmp_path: Path, name: str, end: Page, done: Page, failed: Page
+) -> None:
     acts = [Act(note(), click="Remark"), Act(note(), write="pays late"), Act(note("pays late"), click="Store")]
     playbook, _, text = compiled(tmp_path, record(tmp_path, name, "Store the remark.", acts, end, ""))
 
