@@ -44,6 +44,7 @@ def test_a_temporary_server_serves_until_the_end_of_its_block() -> None:
     assert dict(os.environ) == before
 
 
+@pytest.mark.slow
 def test_a_temporary_server_ends_with_an_error_of_its_block() -> None:
     before = dict(os.environ)
     with pytest.raises(RuntimeError, match="a flow failed"), local_prefect() as url:

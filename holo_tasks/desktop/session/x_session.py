@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from holo_tasks.desktop.input.remote_typing import RemoteTyping
     from holo_tasks.desktop.programs.launching import Launch
     from holo_tasks.desktop.programs.program import Program
+    from holo_tasks.desktop.programs.sleeping_clients import SleepInterval
     from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
     from holo_tasks.desktop.remote.remote_session import RemoteSession
     from holo_tasks.desktop.sandbox.start import Sandbox
@@ -274,28 +275,30 @@ class XSession:
         return folder
 
     def _create_parts(self) -> None:
-        from holo_tasks.desktop.capture.liveness_ping import Pinger
         from holo_tasks.desktop.capture.recent_frames import RecentFrames
         from holo_tasks.desktop.capture.repaint_memory import begin_watch
+        from holo_tasks.desktop.programs.window_owners import owner_at, owner_of
+        from holo_tasks.desktop.secrets.secret_binding import Binding
+        from holo_tasks.desktop.x11.grabs import held
+
+        link, gate = self._link, self._gate
+        asleep = self._create_screen()
+        self._create_input(asleep)
+        gate.owner_at = lambda at: owner_at(link, at)
+        lasts = self._server is None and self._order["touches"]
+        self._repaint_watch = begin_watch(link, self._repaints, lambda: gate.held, lasts=lasts)
+        self._recent_frames = RecentFrames(link, self._screen, gate, self._repaint_watch)
+        gate.compared, gate.same_window = self._recent_frames.compare, self._recent_frames.same_window
+        gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
+
+    def _create_screen(self) -> Callable[[], SleepInterval | None]:
+        """Create the parts that perceive; return the function that finds out whether all programs sleep."""
+        from holo_tasks.desktop.capture.liveness_ping import Pinger
         from holo_tasks.desktop.capture.repaints import Repaints
         from holo_tasks.desktop.capture.screen import Screen
         from holo_tasks.desktop.capture.settled_screen import SettledScreen
         from holo_tasks.desktop.elements.element_reader import Elements, named_by
-        from holo_tasks.desktop.fields.changed_field import Fields
-        from holo_tasks.desktop.fields.focused_field import FocusedField
-        from holo_tasks.desktop.input.direct_press import DirectPress
-        from holo_tasks.desktop.input.double_click import double_click_limits
-        from holo_tasks.desktop.input.gesture_looks import PointChecker
-        from holo_tasks.desktop.input.gesture_player import GesturePlayer
-        from holo_tasks.desktop.input.keyboard import Keyboard
-        from holo_tasks.desktop.input.pointer import Pointer
-        from holo_tasks.desktop.input.typing import Typist
         from holo_tasks.desktop.programs.sleeping_clients import SleepDetector
-        from holo_tasks.desktop.programs.window_owners import owner_at, owner_of
-        from holo_tasks.desktop.remote.remote_input import ViewerInput
-        from holo_tasks.desktop.secrets.secret_binding import Binding
-        from holo_tasks.desktop.secrets.secret_windows import SecretWindows
-        from holo_tasks.desktop.x11.grabs import held
         from holo_tasks.desktop.x11.monitors import BoundMonitor
         from holo_tasks.desktop.x11.stacking import stacked
 
@@ -304,7 +307,7 @@ class XSession:
         self._bound.begin()
         repaints = self._repaints = Repaints(self._display, self._screen.fingerprint)
         self._limit_to_monitor()
-        pulse = self._pinger = Pinger(link, repaints)
+        self._pinger = Pinger(link, repaints)
         settle = Settle(**self._order["settle"])
         mute = self._sandbox.mute if self._sandbox else ()
         # A client that waits for another machine sleeps too, although it may draw at any time.
@@ -319,8 +322,26 @@ class XSession:
             self._known_repainting_boxes,
         )
         self._settled_screen = SettledScreen(
-            self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work
+            self._screen, repaints, self._pinger, settle, gate, lambda: stacked(link), asleep, *work
         )
+        return asleep
+
+    def _create_input(self, asleep: Callable[[], SleepInterval | None]) -> None:
+        """Create the parts that send input, for the agent and for a person. They use those of `_create_screen`."""
+        from holo_tasks.desktop.fields.changed_field import Fields
+        from holo_tasks.desktop.fields.focused_field import FocusedField
+        from holo_tasks.desktop.input.direct_press import DirectPress
+        from holo_tasks.desktop.input.double_click import double_click_limits
+        from holo_tasks.desktop.input.gesture_looks import PointChecker
+        from holo_tasks.desktop.input.gesture_player import GesturePlayer
+        from holo_tasks.desktop.input.keyboard import Keyboard
+        from holo_tasks.desktop.input.pointer import Pointer
+        from holo_tasks.desktop.input.typing import Typist
+        from holo_tasks.desktop.programs.window_owners import owner_of
+        from holo_tasks.desktop.remote.remote_input import ViewerInput
+        from holo_tasks.desktop.secrets.secret_windows import SecretWindows
+
+        link, gate, pulse, repaints = self._link, self._gate, self._pinger, self._repaints
         self._keyboard = Keyboard(link, gate)
         glance = PointChecker(link, self._screen, pulse, repaints, gate)
         authority, direct = Path(os.environ["XAUTHORITY"]), DirectPress(link, pulse, gate)
@@ -337,12 +358,6 @@ class XSession:
         far = self._remote_typing(lambda at: owner_of(link, at))
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
         self._gesture_player = GesturePlayer(*hands, FocusedField(self._elements, lambda: owner_of(link, None), gate))
-        gate.owner_at = lambda at: owner_at(link, at)
-        lasts = self._server is None and self._order["touches"]
-        self._repaint_watch = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)
-        self._recent_frames = RecentFrames(link, self._screen, gate, self._repaint_watch)
-        gate.compared, gate.same_window = self._recent_frames.compare, self._recent_frames.same_window
-        gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
 
     def _work_in_flight(self, elements: Elements) -> WorkInFlight | None:
         """Return the sensor for work in flight; ``None`` if the programs run on another machine."""
