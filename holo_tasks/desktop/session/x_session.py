@@ -341,6 +341,7 @@ class XSession:
         from holo_tasks.desktop.remote.remote_input import ViewerInput
         from holo_tasks.desktop.secrets.secret_windows import SecretWindows
 
+        assert self._elements is not None
         link, gate, pulse, repaints = self._link, self._gate, self._pinger, self._repaints
         self._keyboard = Keyboard(link, gate)
         glance = PointChecker(link, self._screen, pulse, repaints, gate)
