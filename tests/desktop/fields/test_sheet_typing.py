@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -185,3 +186,19 @@ async def test_a_terminal_is_not_overwritten(tmp_path, until: Callable[..., Any]
         await desktop.do(Write("old!"))
         await until(got.exists)
     assert got.read_text() == "old!"
+
+
+@pytest.mark.filterwarnings("ignore:Workbook contains no default style")
+async def test_overwriting_one_cell_in_gnumeric_changes_no_other(tmp_path: Path) -> None:
+    if not shutil.which("gnumeric"):
+        pytest.skip("needs the Debian package gnumeric")
+    path = tmp_path / "stock.xlsx"
+    made().save(path)
+    before = read(path)
+    async with VirtualDesktop(app=["gnumeric", str(path)], env={"HOME": str(tmp_path)}, app_timeout_s=60) as desktop:
+        await opened(desktop, "panel")
+        sheet = Sheet(desktop, path)
+        for keys in (("ctrl", "home"), ("right",), ("down",)):
+            await sheet.press(*keys)
+        await sheet.again("99", overwrite=True)
+        assert await sheet.saved() == {**before, "B2": 99}
