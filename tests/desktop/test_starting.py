@@ -107,6 +107,7 @@ async def test_requests_to_one_desktop_take_turns():
         ("no-such-program --flag", "'no-such-program' was not found: install it"),
         (["sh", "-c", "echo 'no licence' >&2; exit 3"], "ended with status 3 .*no licence"),
         (["true"], "ended at once"),
+        (["xterm", "-e", "no-such-program"], "its command 'no-such-program' was not found: install it"),
         (["sh", "-c", "kill -SEGV $$"], "ended by signal 11"),
         (["/etc/passwd"], "cannot be started: Permission denied"),
     ],
@@ -124,6 +125,11 @@ async def test_a_program_without_a_window_is_given_up():
 
 async def test_a_launcher_may_end_when_its_program_comes_up():
     async with VirtualDesktop(size=SMALL, app=["sh", "-c", "xterm -e sleep 1000 & exit 0"]) as desktop:
+        assert len(await desktop.windows()) == 1
+
+
+async def test_a_terminal_may_run_a_command_that_only_its_shell_knows():
+    async with VirtualDesktop(size=SMALL, app=["xterm", "-e", "exec sleep 1000"]) as desktop:
         assert len(await desktop.windows()) == 1
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 MOST_SCRIPTS, LONGEST_SCRIPT = 5, 64 * 1024
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_TERMINALS = re.compile(r"[lu]?xterm(inal)?|x-terminal-emulator|u?rxvt|st|alacritty|kitty|konsole|\w+-terminal")
 _HANDS_ON = re.compile(
     r"""^\s*(?:exec\s+)?(?P<program>"[^"$`\s]+"|'[^'\s]+'|[\w./+-]+)[^\n;|&]*\$\{?(?:1\+"\$)?@""", re.MULTILINE
 )
@@ -23,6 +26,19 @@ def place_of_program(command: Sequence[str]) -> int:
         while place < len(command) and _ASSIGNMENT.fullmatch(command[place]):
             place += 1
     return place if place < len(command) and not command[place].startswith("-") else 0
+
+
+def command_in_terminal(command: Sequence[str]) -> list[str]:
+    """Return the command that a terminal emulator runs, or an empty list for another program or a plain shell."""
+    place = place_of_program(command)
+    words = command[place + 1 :]
+    option = next((number for number, word in enumerate(words) if word in ("-e", "-x", "--")), None)
+    if option is None or not _TERMINALS.fullmatch(Path(command[place]).name):
+        return []
+    inner = list(words[option + 1 :])
+    with suppress(ValueError):  # an unclosed quote
+        return shlex.split(inner[0]) if len(inner) == 1 else inner
+    return inner
 
 
 def files_of_program(program: str, path: str | None) -> Iterator[Path]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
+from holo_tasks.desktop.profiles.wrappers import command_in_terminal
 from holo_tasks.desktop.programs.other_user import OtherUserFolders
 from holo_tasks.desktop.sandbox.bubblewrap import SAYS, failure_reason
 from holo_tasks.desktop.sandbox.start import Sandbox
@@ -24,6 +26,8 @@ from holo_tasks.desktop.x11.x_connection import XConnection
 from holo_tasks.machine.umask import users_umask
 
 MOST_NAMED = 5
+DOUBTED_S = 3.0
+"""Seconds for which the window of a terminal must stay, if the command inside it was not found."""
 
 
 class Program:
@@ -51,6 +55,7 @@ class Program:
         self.command = command
         self._kept_back = kept_back
         self._closed = sandbox is not None
+        self._path = env.get("PATH")
         self._what_to_do = hint
         self._log = folder / "program.log"
         self._link = link
@@ -97,13 +102,18 @@ class Program:
         or ``timeout_s`` passes without a window.
         """
         until = time.monotonic() + timeout_s
-        while not set(windows.shown_windows(self._link)) - self._before:
+        inside = command_in_terminal(self.command)
+        # A terminal shows its window for a moment before it finds that the command inside is missing.
+        doubted_until = min(until, time.monotonic() + DOUBTED_S) if inside and self._is_missing(inside) else 0.0
+        while not set(windows.shown_windows(self._link)) - self._before or time.monotonic() < doubted_until:
             heed()
             status = self.process.poll()
             if status or (status == 0 and not living()):
                 words = processes.last_words(self._log)
                 if self._closed and words.startswith(SAYS):
                     raise DesktopFailed(failure_reason(words))
+                if status == 0 and inside:
+                    raise DesktopFailed(self._without_window(f"ended without a window: {self._fate_of(inside)}", None))
                 how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
                 said = f"; its last words: {words}" if words else ""
                 raise DesktopFailed(self._without_window(f"ended {how} without a window{said}{self._hint()}", status))
@@ -112,6 +122,15 @@ class Program:
                 said = f"showed no window within {timeout_s:g} s: {said}{self._hint()}"
                 raise DesktopFailed(self._without_window(said, None))
             interrupt.sleep(0.01)
+
+    def _fate_of(self, inside: Sequence[str]) -> str:
+        """Return why a terminal has closed. Its own log does not contain the messages of the command inside it."""
+        if self._is_missing(inside):
+            return f"its command {inside[0]!r} was not found: install it, or give its full path."
+        return f"its command {inside[0]!r} has ended; run it by hand to see its messages."
+
+    def _is_missing(self, inside: Sequence[str]) -> bool:
+        return shutil.which(inside[0], path=self._path) is None
 
     def _without_window(self, said: str, status: int | None) -> str:
         """Return an error message that begins with the program's name and ends with the advice of ``hint``."""

@@ -9,7 +9,7 @@ import pytest
 from holo_tasks.desktop.profiles import office
 from holo_tasks.desktop.profiles.profile import as_it_is, profile_for
 from holo_tasks.desktop.profiles.programs import look_up
-from holo_tasks.desktop.profiles.wrappers import files_of_program
+from holo_tasks.desktop.profiles.wrappers import command_in_terminal, files_of_program
 
 OPTIONS = {
     "-env:UserInstallation=": ("libreoffice", "libreoffice24.8", "soffice", "localc", "lowriter"),
@@ -107,3 +107,20 @@ def test_an_office_programs_recovery_list_is_cleared_and_other_settings_stay(tmp
     assert file.read_text() == kept
     assert not (tmp_path / ".lock").exists()
     office.mend(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("command", "inside"),
+    [
+        (["xterm", "-e", "nano", "a b"], ["nano", "a b"]),
+        (["env", "A=1", "/usr/bin/uxterm", "-bg", "white", "-e", "mc"], ["mc"]),
+        (["gnome-terminal", "--wait", "--", "nano", "-e"], ["nano", "-e"]),
+        (["x-terminal-emulator", "-e", "nano 'a b'"], ["nano", "a b"]),
+        (["xterm", "-e", "nano 'a"], ["nano 'a"]),
+        (["xterm"], []),
+        (["xterm", "-e"], []),
+        (["sed", "-e", "s/a/b/"], []),
+    ],
+)
+def test_the_command_inside_a_terminal_is_found(command: list[str], inside: list[str]) -> None:
+    assert command_in_terminal(command) == inside
