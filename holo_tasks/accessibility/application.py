@@ -218,7 +218,7 @@ class Application:
                 partial(self._read_extents, connection),
             )
             over = drawn_over(self.nodes, anew, hidden=self.is_swing)
-            done = await update_tree(self.nodes, changes, over, asks, beside=anew != drawn)
+            done = await update_tree(self.nodes, changes, over, asks, measure_siblings=anew != drawn)
         except UnclearChanges:
             return False
         if len(done.nodes) > MOST_ELEMENTS or (self.is_swing and done.turned):

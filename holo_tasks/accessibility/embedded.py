@@ -32,12 +32,12 @@ def move(nodes: Sequence[Placed]) -> None:
         node.extents = shifted_extents(node.extents, node.moved)
 
 
-def shifted_extents(extents: Extents | None, off: tuple[int, int]) -> Extents | None:
-    """Return extents moved by ``off`` pixels to the right and down; ``None`` stays ``None``."""
+def shifted_extents(extents: Extents | None, offset: tuple[int, int]) -> Extents | None:
+    """Return extents moved by ``offset`` pixels to the right and down; ``None`` stays ``None``."""
     if extents is None:
         return None
     left, top, width, height = extents
-    return left + off[0], top + off[1], width, height
+    return left + offset[0], top + offset[1], width, height
 
 
 def _offset_to_parent(node: Placed, above: Placed) -> tuple[int, int]:

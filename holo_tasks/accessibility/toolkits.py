@@ -44,20 +44,20 @@ _TOOLKITS = (
 _LOADED = tuple((name, re.compile(rf"/{pattern}\.so".encode())) for name, pattern in _TOOLKITS)
 
 
-def variables(command: Sequence[str], given: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
+def variables(command: Sequence[str], environment: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
     """Return the variables with which Java and GTK 2 publish their elements, if their packages are installed.
 
-    ``given`` is the program's environment. Its Java options and GTK modules are kept; a different choice of Java's
-    accessibility class wins. ``added`` has the names of variables that the user set for this program, which stay
-    unchanged. Nothing is returned if ``given`` has NO_AT_BRIDGE, or for a command in `ELSEWHERE`.
+    ``environment`` is the program's environment. Its Java options and GTK modules are kept; a different choice of
+    Java's accessibility class wins. ``added`` has the names of variables that the user set for this program, which stay
+    unchanged. Nothing is returned if ``environment`` has NO_AT_BRIDGE, or for a command in `ELSEWHERE`.
     """
     found: dict[str, str] = {}
-    if given.get("NO_AT_BRIDGE") or ELSEWHERE.intersection(Path(word).name for word in command[:1]):
+    if environment.get("NO_AT_BRIDGE") or ELSEWHERE.intersection(Path(word).name for word in command[:1]):
         return found
-    java = given.get("JAVA_TOOL_OPTIONS", "")
+    java = environment.get("JAVA_TOOL_OPTIONS", "")
     if has_java_wrapper() and CHOICE not in java:
         found["JAVA_TOOL_OPTIONS"] = f"{JAVA_OPTIONS} {java}".rstrip()
-    modules = given.get("GTK_MODULES", "")
+    modules = environment.get("GTK_MODULES", "")
     if has_gtk2_modules() and "atk-bridge" not in modules:
         found["GTK_MODULES"] = f"{modules}:{GTK2_MODULES}".lstrip(":")
     return {name: text for name, text in found.items() if name not in added}

@@ -77,12 +77,17 @@ def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box], *, hidden: bool = Fa
 
 
 async def update_tree(
-    nodes: list[Node], changes: Changes, over: Sequence[int], asks: ReadFunctions, *, beside: bool = False
+    nodes: list[Node],
+    changes: Changes,
+    repainted: Sequence[int],
+    asks: ReadFunctions,
+    *,
+    measure_siblings: bool = False,
 ) -> UpdatedTree:
     """Return the tree with its changed elements read again. Raises `UnclearChanges` if only a full reading is safe.
 
-    ``over`` holds the indexes of repainted elements. With ``beside``, the siblings of added and removed elements are
-    measured too, because nothing else shows that they moved.
+    ``repainted`` holds the indexes of repainted elements. With ``measure_siblings``, the siblings of added and removed
+    elements are measured too, because nothing else shows that they moved.
     """
     places = {node.path: place for place, node in enumerate(nodes)}
     below: list[list[int]] = [[] for _ in nodes]
@@ -91,7 +96,7 @@ async def update_tree(
             below[node.parent].append(place)
     reported, unknown = _changed_places(nodes, places, below, changes)
     wanted, changed = sorted(reported), False
-    glanced = [nodes[place] for place in over if place not in reported]
+    glanced = [nodes[place] for place in repainted if place not in reported]
     if len(wanted) + len(glanced) > MOST_AGAIN:
         raise UnclearChanges
     asked = [*(nodes[place] for place in wanted), *glanced]
@@ -120,7 +125,7 @@ async def update_tree(
     if any(answer is None and nodes[place].path in there for place, answer in zip(wanted, read, strict=True)):
         raise UnclearChanges  # it is gone without a signal
     again = [node for node in again if node.path in there]
-    if beside:
+    if measure_siblings:
         known = {node.path for node in (*again, *glanced)}
         kept = (nodes[each] for place in children for each in below[place])
         again += [node for node in kept if node.path in there and node.path not in known]

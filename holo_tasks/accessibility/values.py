@@ -62,13 +62,13 @@ async def read_values(
 
 
 async def _with_exact_ends(
-    connection: Connection, bus_name: str, nodes: Sequence[Node], told: Sequence[Any]
+    connection: Connection, bus_name: str, nodes: Sequence[Node], reported: Sequence[Any]
 ) -> list[Any]:
     """Return the texts; request each empty one again with its exact end.
 
     Firefox returns an error if more characters are requested than a field has.
     """
-    empty = [place for place, text in enumerate(told) if not text]
+    empty = [place for place, text in enumerate(reported) if not text]
     counts = await connection.all(
         bus_name, [property_of(nodes[place].path, protocol.TEXT, "CharacterCount", "i") for place in empty]
     )
@@ -77,7 +77,7 @@ async def _with_exact_ends(
         bus_name, [method(nodes[place].path, protocol.TEXT, "GetText", "s", 0, end) for place, end in ends.items()]
     )
     exact = dict(zip(ends, texts, strict=True))
-    return [exact.get(place, text) for place, text in enumerate(told)]
+    return [exact.get(place, text) for place, text in enumerate(reported)]
 
 
 def _read_choices(nodes: Sequence[Node]) -> None:

@@ -81,22 +81,22 @@ class ApiCall:
         number = await self._intend(what)
         journal, began_s = walk.services.journal, walk.services.now_s()
         try:
-            said = await self._call_until_deadline()
+            result = await self._call_until_deadline()
         except Exception as error:  # raised again below: the call is code of the flow's author
             why = scrub_text(str(error)) or type(error).__name__
             await walk.record(events.ActionFailed(reason=named(why, REASON_CHARACTERS)))
             raise
-        if said.gave_up is not None:
+        if result.gave_up is not None:
             if journal is not None and number is not None:
                 await journal.void(number)
-            await walk.record(events.ActionFailed(reason=f"it gave up: {said.gave_up}"))
-            raise GaveUp(said.gave_up or "It gave no reason.", layer=API)
+            await walk.record(events.ActionFailed(reason=f"it gave up: {result.gave_up}"))
+            raise GaveUp(result.gave_up or "It gave no reason.", layer=API)
         self._count()
         if journal is not None and number is not None:
             await journal.done(number)
         took_us = round((walk.services.now_s() - began_s) * 1_000_000)
         await walk.record(events.ActionDone(took_us=took_us, input_events=0))
-        return await self._record_answer(said.value, what, read)
+        return await self._record_answer(result.value, what, read)
 
     def _check(self) -> None:
         """Raise if the run is suspended or past a limit."""

@@ -38,7 +38,7 @@ class _Case:
     model: Model
     region: Box | None
     look: bool
-    asked: QuestionCalls
+    calls: QuestionCalls
     frame: Frame | None = None
 
 
@@ -140,7 +140,7 @@ async def _judged(question: str) -> Any:
             ) from None
 
     wanted = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
-    found: Any = await ask(case.model, wanted, walk.call_account, read, case.asked)
+    found: Any = await ask(case.model, wanted, walk.call_account, read, case.calls)
     answer = to_text(found.model_dump(mode="json")["verdict"])
     await walk.record(
         events.JudgedQuestion(question=case.question, model=case.model.name, answer=answer, reason=found.reason)

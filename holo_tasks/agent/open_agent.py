@@ -316,7 +316,7 @@ async def _on_run_list(
         if (run := listed.run) is not None:
             run.delivery = delivery
             await ended(run.status, run.reason, run.steps, run.guard.total_micro)
-            await run.subscribed.watch.over(killed=run.status == "killed")
+            await run.subscribed.watch.send_all(killed=run.status == "killed")
             for learning in run.learning.values() if run.status != "killed" else ():
                 await learning.finish()
 

@@ -40,7 +40,7 @@ from holo_tasks.run.run_options import RunOptions
 T = TypeVar("T")
 R = TypeVar("R")
 MOST_DESKTOPS = 100
-TRIES = 2
+MOST_TRIES = 2
 """Most tries of an item whose desktop breaks before any action, since the item itself may be the cause."""
 
 
@@ -87,7 +87,7 @@ class Agents:
                 yield outcome
         finally:
             await outcomes.aclose()
-            if mapped.over:
+            if mapped.is_over:
                 self._maps.remove(mapped)
 
     async def finish(self) -> None:
@@ -109,7 +109,7 @@ class Agents:
                 if error is not None and not station.used:
                     self._stations.check_start()
                 again = is_broken_desktop(error) and station.is_untouched and (only_looks or not station.acted)
-            if not again or tries >= TRIES:
+            if not again or tries >= MOST_TRIES:
                 return Outcome(item, number, found, error, tries)
 
 
@@ -145,10 +145,10 @@ def scopes_around(guard: Guard | None) -> set[str]:
     return {scope.name for scope in inner.lineage()} if inner else set()
 
 
-def stops_all_items(error: Exception, around: set[str]) -> bool:
-    """Return whether an item's error would stop all other items. ``around`` has the names of the shared scopes."""
+def stops_all_items(error: Exception, outer_scopes: set[str]) -> bool:
+    """Return whether an item's error would stop all other items, such as a limit of one of the ``outer_scopes``."""
     if isinstance(error, LimitReached):
-        return error.scope in around
+        return error.scope in outer_scopes
     return isinstance(error, EvidenceFailed | StoreLost | Unavailable | httpx.HTTPError)
 
 

@@ -155,12 +155,14 @@ def _services_for(run: Run, options: SubgoalOptions, macros: Macros) -> Services
     return replace(services, model=macros.offered_to(services.model))
 
 
-def _opened_event(run: Run, here: Subgoal, goal: str, options: SubgoalOptions, macros: Macros) -> events.SubgoalOpened:
+def _opened_event(
+    run: Run, subgoal: Subgoal, goal: str, options: SubgoalOptions, macros: Macros
+) -> events.SubgoalOpened:
     return events.SubgoalOpened(
-        title=here.title,
+        title=subgoal.title,
         goal=goal,
-        progress=here.progress,
-        token=here.token,
+        progress=subgoal.progress,
+        token=subgoal.token,
         model=run.outside.model.name,
         display=run.desktop.display,
         flow_run_id=flow_run_id(),
@@ -175,7 +177,7 @@ def _version(script: object) -> str:
     return f"{script.name} {script.version}" if isinstance(script, Script) and script.version else ""
 
 
-async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layers, ended: _Ended, spent_before: int) -> None:
+async def _close(run: Run, subgoal: Subgoal, walk: Walk, layered: Layers, ended: _Ended, spent_before: int) -> None:
     """Add a sub-goal's steps and cost to the run, and record its end."""
     guard = walk.guard
     steps, layer = layered.walk.step, layered.layer if ended.status == "answered" else ""
@@ -183,8 +185,8 @@ async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layers, ended: _E
     spent = guard.spent_micro - run.spent_inside - spent_before
     run.spent_inside += spent
     if layer:
-        run.resolved.append(AnsweredSubgoal(here.number, here.title, here.token, layer))
-        here.resolved.append(layer)
+        run.resolved.append(AnsweredSubgoal(subgoal.number, subgoal.title, subgoal.token, layer))
+        subgoal.resolved.append(layer)
     await walk.record(
         events.SubgoalClosed(
             status=ended.status,
@@ -195,43 +197,43 @@ async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layers, ended: _E
             layer=layer,
         )
     )
-    run.run_in_background(_publish_timeline(run, here))
+    run.run_in_background(_publish_timeline(run, subgoal))
 
 
-def _secrets_of(goal: str, secrets: Sequence[str] | None, here: Subgoal) -> frozenset[str]:
+def _secrets_of(goal: str, secrets: Sequence[str] | None, subgoal: Subgoal) -> frozenset[str]:
     """Return the secrets that the model may type. Raises `InvalidUsage` if an argument may have named them."""
     # In the model's text, the value of a secret is replaced by its name.
     allowed = names_in(scrub_text(goal)) if secrets is None else frozenset(secrets)
     strange = sorted(names_in(goal) - allowed)
     if strange and secrets is not None:
-        strange = sorted(set(strange) - _named_by_arguments(goal, here))
+        strange = sorted(set(strange) - _named_by_arguments(goal, subgoal))
     if strange:
         raise InvalidUsage(f"The goal names the secret {strange[0]!r}, but secrets= does not: add it there.")
     if secrets is not None or not is_placeholder(goal):
         return allowed  # an explicit list cannot be extended by arguments
-    for name, value in here.data.items():
+    for name, value in subgoal.data.items():
         if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
             raise UnfitItem(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
-    for name, value in _arguments(goal, here):
+    for name, value in _arguments(goal, subgoal):
         if any(map(is_placeholder, strings_in(value))):
             raise UnfitItem(
-                f"The argument {name!r} of {here.goal!r} names a secret, and so does the goal: only the goal's author "
-                f"may. If it comes from outside, make it data: @subgoal(data=({name!r},)). If it does not, say which "
-                "secrets may be typed: secrets=(…)."
+                f"The argument {name!r} of {subgoal.goal!r} names a secret, and so does the goal: only the goal's "
+                f"author may. If it comes from outside, make it data: @subgoal(data=({name!r},)). If it does not, say "
+                "which secrets may be typed: secrets=(…)."
             )
     return allowed
 
 
-def _arguments(goal: str, here: Subgoal) -> Iterator[tuple[str, Any]]:
+def _arguments(goal: str, subgoal: Subgoal) -> Iterator[tuple[str, Any]]:
     """Yield the arguments of the sub-goal, without an argument that is the whole goal and so comes from its author."""
-    for name, value in here.arguments.items():
+    for name, value in subgoal.arguments.items():
         if not (isinstance(value, str) and value.strip() == goal):
             yield name, value
 
 
-def _named_by_arguments(goal: str, here: Subgoal) -> frozenset[str]:
+def _named_by_arguments(goal: str, subgoal: Subgoal) -> frozenset[str]:
     """Return the names of secrets in the arguments of the sub-goal, where they are only text."""
-    values = [*here.data.values(), *(value for _, value in _arguments(goal, here))]
+    values = [*subgoal.data.values(), *(value for _, value in _arguments(goal, subgoal))]
     return frozenset().union(*(names_in(text) for value in values for text in strings_in(value)))
 
 
@@ -277,11 +279,13 @@ def reader_for(returns: Any) -> AnswerReader[Any]:
     return read
 
 
-async def _publish_timeline(run: Run, here: Subgoal) -> None:
+async def _publish_timeline(run: Run, subgoal: Subgoal) -> None:
     if run.folder is None:
         return
     trace = open_trace(run.folder)
     markdown = await asyncio.to_thread(
-        lambda: subgoal_markdown(trace.records(subgoal=here.number), here.number, trace.frame, trace_uri=run.trace)
+        lambda: subgoal_markdown(
+            trace.records(subgoal=subgoal.number), subgoal.number, trace.frame, trace_uri=run.trace
+        )
     )
-    await publish_markdown(f"timeline-{run.run_id}-{here.number}", markdown, here.progress or here.title)
+    await publish_markdown(f"timeline-{run.run_id}-{subgoal.number}", markdown, subgoal.progress or subgoal.title)

@@ -208,10 +208,10 @@ def _present_files(shared: SharedFolder) -> dict[str, FileVersion]:
         raise InvalidUsage(f"{shared.path} has too many files before any file was given: clear it.") from None
 
 
-async def _clear(shared: SharedFolder, kept: set[str]) -> None:
+async def _clear(shared: SharedFolder, kept_names: set[str]) -> None:
     def clear() -> None:
         with suppress(DesktopFailed), foreign_folder.opened(shared) as folder:  # gone if its desktop is gone
-            foreign_folder.clear(folder, kept)
+            foreign_folder.clear(folder, kept_names)
 
     await asyncio.to_thread(clear)
 

@@ -279,7 +279,7 @@ class _Defined:
         return learning.options_with_playbook(self.options, call.given), learning
 
     def _context_of(
-        self, call: Call, around: Subgoal | None, args: Any, kwargs: Any, options: SubgoalOptions
+        self, call: Call, outer: Subgoal | None, args: Any, kwargs: Any, options: SubgoalOptions
     ) -> Subgoal:
         """Return the context for the code inside this call."""
         probe, screens = self.options.declared_effect.probe, self.options.known_screens
@@ -294,14 +294,14 @@ class _Defined:
             title=call.title,
             progress="",
             token=call.token,
-            advisor=self.advisor or (around.advisor if around else ""),
+            advisor=self.advisor or (outer.advisor if outer else ""),
             goal=self.known.goal,
             options=options,
             probe=looking,
             data={name: call.given[name] for name in self.data},
             arguments={name: value for name, value in call.given.items() if name not in self.data},
             titled_by_data=bool(self.data & fields_of(self.known.title)),
-            around=around,
+            around=outer,
         )
 
     async def _call_within_limits(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
@@ -368,9 +368,13 @@ async def _check_ready(ready: Callable[[], Awaitable[bool]], goal: str, token: s
     )
 
 
-async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
+async def _work_on(subgoal: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
     try:
-        with as_current_subgoal(here), guarded(f"‘{here.title}’", Limits()), current_run().switch.inside(flow_run_id()):
+        with (
+            as_current_subgoal(subgoal),
+            guarded(f"‘{subgoal.title}’", Limits()),
+            current_run().switch.inside(flow_run_id()),
+        ):
             return await work()
     except EffectFound as found:
         return found.value

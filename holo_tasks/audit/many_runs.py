@@ -77,7 +77,7 @@ def read_traces(where: str) -> Iterator[ReadTrace]:
     An unreadable trace is returned with its damage. Raises `InvalidUsage` if the place itself cannot be read.
     """
     for uri, trace in _traces(where):
-        yield _read(uri, trace)
+        yield _read_trace(uri, trace)
 
 
 def failure_kind(reason: str) -> str:
@@ -154,7 +154,7 @@ def _find_below(bucket: Bucket, path: str, levels: int) -> Iterator[tuple[str, T
             yield from _find_below(bucket, f"{path}{name}/", levels - 1)
 
 
-def _read(uri: str, trace: Trace | str) -> ReadTrace:
+def _read_trace(uri: str, trace: Trace | str) -> ReadTrace:
     builder = StoryBuilder()
     if isinstance(trace, str):
         return ReadTrace(uri, None, builder.story, trace)

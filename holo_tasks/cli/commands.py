@@ -364,7 +364,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from holo_tasks.cli.doctor.examination import DoctorOptions, examine
     from holo_tasks.prefect_server import local_only
 
-    local_only.enter(os.environ, asked=options.local_only)
+    local_only.enter(os.environ, by_option=options.local_only)
     asked = DoctorOptions(
         options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout
     )

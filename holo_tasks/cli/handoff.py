@@ -61,7 +61,11 @@ def _with_lost_marked(found: list[Handoff]) -> list[Handoff]:
     if os.environ.get(DATABASE_VARIABLE) or not os.access(folder, os.R_OK | os.X_OK):
         return found
     running(folder.parent)  # deletes the files of dead runs
-    gone = [one for one in found if not one.suspended and _here(one) and not (folder / f"{one.run_id}.json").exists()]
+    gone = [
+        one
+        for one in found
+        if not one.suspended and _is_on_this_host(one) and not (folder / f"{one.run_id}.json").exists()
+    ]
     return [replace(one, lost=True) if one in gone else one for one in found]
 
 
@@ -101,7 +105,9 @@ def _described(handoff: Handoff) -> str:
     if handoff.lost:
         lines.append("its run is gone and needs no answer: run it again, and it asks again")
     if handoff.live:
-        lines.append(f"live desktop: {handoff.live}" if _here(handoff) else f"its live desktop is on {handoff.host}")
+        lines.append(
+            f"live desktop: {handoff.live}" if _is_on_this_host(handoff) else f"its live desktop is on {handoff.host}"
+        )
     return "\n    ".join(map(printable, lines))
 
 
@@ -115,7 +121,7 @@ def _fields(handoff: Handoff) -> dict[str, Any]:
         "token": handoff.token or None,
         "question": handoff.question,
         "choices": list(handoff.choices),
-        "live": handoff.live if handoff.live and _here(handoff) else None,
+        "live": handoff.live if handoff.live and _is_on_this_host(handoff) else None,
         "host": handoff.host,
         "trace": handoff.trace,
         "picture": handoff.picture or None,
@@ -124,5 +130,5 @@ def _fields(handoff: Handoff) -> dict[str, Any]:
     }
 
 
-def _here(handoff: Handoff) -> bool:
+def _is_on_this_host(handoff: Handoff) -> bool:
     return handoff.host == socket.gethostname()

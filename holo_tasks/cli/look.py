@@ -97,8 +97,14 @@ def look(options: argparse.Namespace, put: Callable[[str, int], int]) -> int:
 
 def in_words(description: dict[str, Any]) -> str:
     """Return a text for people: a line for each window, each element with a name, and each state."""
-    lines = [f"window {_at(each['box'])}  {each['title']}  ({each['program']})" for each in description["windows"]]
-    lines += [f"{each['role']} {_at(each['box'])}  {each['name']}" for each in description["elements"] if each["name"]]
+    lines = [
+        f"window {_geometry_text(each['box'])}  {each['title']}  ({each['program']})" for each in description["windows"]
+    ]
+    lines += [
+        f"{each['role']} {_geometry_text(each['box'])}  {each['name']}"
+        for each in description["elements"]
+        if each["name"]
+    ]
     lines += [f"state {name}" for name in description.get("states", ())]
     return "\n".join(map(printable, lines)) or "nothing was found on the screen"
 
@@ -222,7 +228,7 @@ def _sides(box: Box) -> list[int]:
     return [box.left, box.top, box.width, box.height]
 
 
-def _at(sides: Sequence[int]) -> str:
+def _geometry_text(sides: Sequence[int]) -> str:
     left, top, width, height = sides
     return f"{width}x{height}+{left}+{top}"
 

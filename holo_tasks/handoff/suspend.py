@@ -101,15 +101,15 @@ class Suspending:
         )
 
 
-def _asked_before(flow_run_id: str, attempt: str, asked: str) -> bool:
+def _asked_before(flow_run_id: str, attempt: str, question: str) -> bool:
     """Return whether an attempt has asked this question before, and remember the question."""
     place = (flow_run_id, attempt)
     questions = _asked.setdefault(place, set())
     _asked.move_to_end(place)
     if len(_asked) > MAX_ATTEMPTS:
         _asked.popitem(last=False)
-    was_asked = asked in questions
-    questions.add(asked)
+    was_asked = question in questions
+    questions.add(question)
     return was_asked
 
 
@@ -143,26 +143,26 @@ def _settle(handoffs: Handoffs, waiting: Handoff, answer: Answer | None) -> None
         return
 
 
-async def leave_suspended(error: Pause, around: str = "") -> None:
+async def leave_suspended(error: Pause, outer: str = "") -> None:
     """End the current subflow in Prefect, because the flow run around it is suspended and will start another one.
 
-    If ``around`` is the id of that flow run, end every subflow between the two as well. Those may belong to flows that
+    If ``outer`` is the id of that flow run, end every subflow between the two as well. Those may belong to flows that
     do not know of the suspension.
     """
     context = FlowRunContext.get()
     found = context.flow_run if context is not None else None
     state: State[Any] = State(type=StateType.CANCELLED, name="Suspended", message=str(error))
     for _ in range(MAX_DEPTH):
-        if found is None or found.parent_task_run_id is None or str(found.id) == around:
+        if found is None or found.parent_task_run_id is None or str(found.id) == outer:
             return
         begun = str(found.state.id) if found.state else ""
         try:
             async with get_client() as client:
                 await asyncio.wait_for(client.set_flow_run_state(found.id, state, force=True), PATIENCE_S)
-                if not around:
+                if not outer:
                     return
                 task = await asyncio.wait_for(client.read_task_run(found.parent_task_run_id), PATIENCE_S)
-                if task.flow_run_id is None or str(task.flow_run_id) == around:
+                if task.flow_run_id is None or str(task.flow_run_id) == outer:
                     return
                 found = await asyncio.wait_for(client.read_flow_run(task.flow_run_id), PATIENCE_S)
         except PREFECT_ERRORS:  # the subflow would still look as if it were running

@@ -28,28 +28,28 @@ POLICY = (
 class Site:
     """HTTP request handler of one live view. It also decides which websockets may be opened."""
 
-    asked: tuple[str, str, str] | None = None
+    waiting_question: tuple[str, str, str] | None = None
     """The question on the page, the time limit, and the command that answers. Only users of the desktop see them."""
     ended: Callable[[], None] | None = None
     """Called when a user of the desktop clicks *Done*. The link is shown only if this is set, and only to users."""
 
-    def __init__(self, door: ViewAccess, novnc: Path) -> None:
-        self._door = door
+    def __init__(self, access: ViewAccess, novnc: Path) -> None:
+        self._access = access
         self._novnc = novnc.resolve()
 
     def may_use(self, connection: ServerConnection) -> bool:
         """Return whether a connected viewer may use the desktop. If not, they may only watch."""
         assert connection.request is not None
-        return self._door.enter(connection.request.path)[0]
+        return self._access.enter(connection.request.path)[0]
 
     def answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the response to a request, or ``None`` to accept a websocket."""
         try:
             host = _single_header(request.headers, "Host")
-            self._door.check_host(host)
-            may_use, path = self._door.enter(request.path)
+            self._access.check_host(host)
+            may_use, path = self._access.enter(request.path)
             if path == SOCKET:
-                self._door.check_origin(_single_header(request.headers, "Origin"), host)
+                self._access.check_origin(_single_header(request.headers, "Origin"), host)
                 return None
             if path == DONE and may_use and self.ended is not None:
                 self.ended()
@@ -61,7 +61,7 @@ class Site:
             return _response(http.HTTPStatus.NOT_FOUND, b"Not found.\n")
 
     def _page(self, may_use: bool) -> Response:
-        question, when, answer = map(html.escape, (self.asked or ("", "", "")) if may_use else ("", "", ""))
+        question, when, answer = map(html.escape, (self.waiting_question or ("", "", "")) if may_use else ("", "", ""))
         asked = (
             f'<p id="asked"><strong dir="auto">{question}</strong> Give the screen back, {when}, in Prefect or with '
             f"<code>{answer}</code></p>"

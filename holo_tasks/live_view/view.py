@@ -46,7 +46,7 @@ class LiveView:
     def ask(self, question: str, *, when: str, answer: str) -> None:
         """Show a question on the page, with its time limit and the command that answers it."""
         if self.site is not None:
-            self.site.asked = question, when, answer
+            self.site.waiting_question = question, when, answer
 
     def until(self, ended: Callable[[], None]) -> None:
         """Show on the page that input is recorded. Call ``ended`` when the person clicks *Done*."""
@@ -71,8 +71,8 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
     _check_host(host)
     path = await desktop.open_vnc()
     try:
-        door = ViewAccess(socket.gethostname() if host in ANY else host)
-        site = Site(door, folder)
+        access = ViewAccess(socket.gethostname() if host in ANY else host)
+        site = Site(access, folder)
         bridge = Bridge(desktop, path, site)
         try:
             server = await serve(
@@ -87,7 +87,7 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
         except OSError as error:
             raise InvalidUsage(f"The live view cannot listen at {host}, port {port}: {error.strerror}.") from None
         try:
-            yield _live_view(door, server, site)
+            yield _live_view(access, server, site)
         finally:
             server.close()
             await server.wait_closed()
@@ -167,8 +167,8 @@ def _check_host(host: str) -> None:
     )
 
 
-def _live_view(door: ViewAccess, server: Server, site: Site) -> LiveView:
+def _live_view(access: ViewAccess, server: Server, site: Site) -> LiveView:
     port = next(iter(server.sockets)).getsockname()[1]
-    host = f"[{door.host}]" if ":" in door.host else door.host
-    use, watch = (f"http://{host}:{port}/{token}/" for token in (door.use, door.watch))
+    host = f"[{access.host}]" if ":" in access.host else access.host
+    use, watch = (f"http://{host}:{port}/{token}/" for token in (access.use, access.watch))
     return LiveView(use, watch, site)

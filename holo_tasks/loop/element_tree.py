@@ -45,12 +45,12 @@ class NewestTree:
 class Elements:
     """The accessibility tree of a run's desktop.
 
-    ``tell`` filters the programs' texts before they leave this machine. ``unseen`` is whether elements that are not on
-    the screen may leave it.
+    ``text_filter`` filters the programs' texts before they leave this machine. ``unseen`` is whether elements that are
+    not on the screen may leave it.
     """
 
     desktop: ReportsElements
-    tell: TextFilter = as_it_is
+    text_filter: TextFilter = as_it_is
     unseen: bool = True
     latest: ElementTree | None = field(default=None, repr=False)
     """The tree of the last action's decision, if it was available."""
@@ -98,7 +98,7 @@ class Elements:
 
     async def redacted_tree(self, masks: Sequence[Mask]) -> ElementTree:
         """Return the current elements as far as they may leave this machine, given the masks on the screen."""
-        return redacted_tree(await self.read(), masks, self.tell, unseen=self.unseen)
+        return redacted_tree(await self.read(), masks, self.text_filter, unseen=self.unseen)
 
     def read_once(self) -> Callable[[], Awaitable[ElementTree]]:
         """Return a function that reads the tree at its first call and returns the same tree later."""
@@ -122,7 +122,9 @@ class Elements:
                 return ""
             if element is None:
                 return ""
-            return named(redacted_element(found, element, masks, self.tell, unseen=self.unseen).name, NAME_CHARACTERS)
+            return named(
+                redacted_element(found, element, masks, self.text_filter, unseen=self.unseen).name, NAME_CHARACTERS
+            )
 
         return called
 
@@ -150,7 +152,7 @@ class Elements:
             return {}
 
         def told(each: Element) -> Element:
-            return redacted_element(newest.tree, each, masks, self.tell, unseen=self.unseen)
+            return redacted_element(newest.tree, each, masks, self.text_filter, unseen=self.unseen)
 
         facts = anchors_of(newest.tree, element, told)
         return {fact: named(text, NAME_CHARACTERS) for fact, text in facts.items()}

@@ -38,7 +38,7 @@ from holo_tasks.loop.screens import MOST_TIMES, Interruption, Screens, Way, plan
 from holo_tasks.loop.unexpected_windows import Windows
 from holo_tasks.loop.walk import STILL_S
 
-MOST_LOST = 2
+MOST_UNKNOWN = 2
 """How often one sub-goal may leave an unknown screen, by Escape or by the way home."""
 MOST_SAME_WAY = 2
 """How often the same way may be taken to reach one state."""
@@ -326,12 +326,12 @@ class Guide:
         """Leave an unknown screen: first by Escape, then by the declared way home. After that, give up."""
         self.unknown_count += 1
         home, self.here = self.screens.home, ""
-        if self.unknown_count > MOST_LOST:
+        if self.unknown_count > MOST_UNKNOWN:
             yield GiveUp(
                 "The screen is none of the declared ones, and going back did not change that: declare it as a State, "
                 "or give the Screens closed=False if not all are declared."
             )
-        if self.unknown_count == MOST_LOST and home and plan(self.screens, None, home):
+        if self.unknown_count == MOST_UNKNOWN and home and plan(self.screens, None, home):
             self._notes_for_decider.append((yield from self._go_home(home)))
         else:
             self._notes_for_decider.append((yield Escape()))

@@ -126,8 +126,8 @@ class ReadBack:
             return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
         assert services.elements is not None
         element, elements = held.element, services.elements
-        reported = redacted_element(now, element, after.masks, elements.tell, unseen=elements.unseen)
-        if (reported.value, elements.tell(held.before)) != (element.value, held.before):
+        reported = redacted_element(now, element, after.masks, elements.text_filter, unseen=elements.unseen)
+        if (reported.value, elements.text_filter(held.before)) != (element.value, held.before):
             return TypedText("unread", why="something of the field is masked")
         kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
         if kind == "case" and _draws_case(now, element.pid):

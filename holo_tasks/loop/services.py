@@ -97,7 +97,7 @@ class Services:
     @property
     def text_filter(self) -> TextFilter | None:
         """Filter for texts of programs before they leave this machine; ``None`` if they must not leave it."""
-        return None if self.elements is None else self.elements.tell
+        return None if self.elements is None else self.elements.text_filter
 
 
 @dataclass(frozen=True)

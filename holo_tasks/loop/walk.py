@@ -478,11 +478,11 @@ class Walk:
             f"The screen did not change, so the click was repeated once. {(await self._judge_action(before)).sentence}"
         )
 
-    async def look_after_change(self, step: Step, told: str, *, started_s: float) -> None:
+    async def look_after_change(self, step: Step, outcome: str, *, started_s: float) -> None:
         """Take a new frame after an action that was withheld because the screen had changed."""
         await self.look()
         await self._record_times(started_s)
-        self.remember(step, told, is_error=True, unsent=True)
+        self.remember(step, outcome, is_error=True, unsent=True)
 
     async def _record_times(self, started_s: float) -> None:
         await self._note(
@@ -542,14 +542,14 @@ class Walk:
         self.transcript = replace(self.transcript, entries=(*before, reported, seen))
         return seen.strip.shot.sha256 if seen.strip else ""
 
-    def remember(self, step: Step, told: str, *, is_error: bool = False, unsent: bool = False) -> None:
+    def remember(self, step: Step, outcome: str, *, is_error: bool = False, unsent: bool = False) -> None:
         """Add a step, its outcome and the newest screen to the history."""
         if step.call_id and step.call_id in self.transcript.call_ids:
             # Some servers count their calls from zero again in each reply.
             step = step.model_copy(update={"call_id": f"{step.call_id}_{self.step}"})
         call = step.tool_call
         tool = call.name if isinstance(call, MacroCall) else call.tool_name
-        came = StepResult(tool, told, is_error, unsent)
+        came = StepResult(tool, outcome, is_error, unsent)
         self.transcript = self.transcript.extended(ModelStep(step), came, Observed(self._newest_screen().shot))
 
     def walk_for_macro(self, macro: str) -> Walk:

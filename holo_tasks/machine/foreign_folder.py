@@ -202,10 +202,10 @@ def _copy_bounded(out: IO[bytes], descriptor: int, source: Path, most: int) -> t
     return size, digest.hexdigest()
 
 
-def clear(folder: int, kept: set[str]) -> None:
-    """Remove all entries except the names in ``kept``. Entries that cannot be removed stay."""
+def clear(folder: int, kept_names: set[str]) -> None:
+    """Remove all entries except the names in ``kept_names``. Entries that cannot be removed stay."""
     with os.scandir(folder) as listed:
-        names = [one.name for one in listed if one.name not in kept]
+        names = [one.name for one in listed if one.name not in kept_names]
     for name in names:
         try:
             os.unlink(name, dir_fd=folder)

@@ -35,12 +35,12 @@ __all__ = [
 ]
 
 
-def enter(environ: MutableMapping[str, str], *, asked: bool = False) -> bool:
-    """Turn the mode on for this process and its children if ``asked``; return whether it is on.
+def enter(environ: MutableMapping[str, str], *, by_option: bool = False) -> bool:
+    """Turn the mode on for this process and its children if ``by_option``; return whether it is on.
 
     It cannot be turned off here if the environment turns it on.
     """
-    if not (asked or switched_on(environ)):
+    if not (by_option or switched_on(environ)):
         return False
     environ[SWITCH] = "1"
     without_proxies(environ)
@@ -60,7 +60,7 @@ def enter_late(environ: MutableMapping[str, str], prefect_url: str | None) -> No
             f"Local-only mode is on, and Prefect at {host} was reached through the proxy of {min(proxies)}: unset it, "
             f"or set NO_PROXY to {host}, before the flow is started."
         )
-    enter(environ, asked=True)
+    enter(environ, by_option=True)
 
 
 def pin_prefect(environ: MutableMapping[str, str]) -> str | None:

@@ -50,15 +50,19 @@ class Conversations:
         """
         task, turns = task_of(body), _turns(body)
         best: tuple[int, int, EarlierRequest] | None = None
-        for age, kept in enumerate(reversed(self._kept.values())):
-            if kept.task != task or kept.turns not in (turns, turns - 1) or mode_of(kept.body) != mode_of(body):
+        for age, earlier in enumerate(reversed(self._kept.values())):
+            if (
+                earlier.task != task
+                or earlier.turns not in (turns, turns - 1)
+                or mode_of(earlier.body) != mode_of(body)
+            ):
                 continue
-            common = shared_beginning(body, kept.body)
+            common = shared_beginning(body, earlier.body)
             # Two runs of one task share the task and the first screen.
-            if common < 2 or (kept.turns == turns and common < len(without_corrections(body))):
+            if common < 2 or (earlier.turns == turns and common < len(without_corrections(body))):
                 continue
             if best is None or (common, -age) > best[:2]:
-                best = (common, -age, kept)
+                best = (common, -age, earlier)
         return best[2] if best else None
 
     def breaches(self, body: Body, terms: Terms = STANDARD) -> list[Breach]:
@@ -66,18 +70,18 @@ class Conversations:
 
         ``terms`` are the limits in those rules.
         """
-        kept = self.before(body)
-        return continuity_breaches(body, kept.body, kept.reply, terms) if kept else []
+        earlier = self.before(body)
+        return continuity_breaches(body, earlier.body, earlier.reply, terms) if earlier else []
 
     def usage(self, body: Body, completion: str) -> dict[str, Any]:
         """Return the token usage: images by the formula of Holo models, and four characters to a token of text."""
-        kept = self.before(body)
+        earlier = self.before(body)
         prompt, produced = prompt_tokens(body), text_tokens(completion)
         return {
             "prompt_tokens": prompt,
             "completion_tokens": produced,
             "total_tokens": prompt + produced,
-            "prompt_tokens_details": {"cached_tokens": cached_tokens(body, kept.body) if kept else 0},
+            "prompt_tokens_details": {"cached_tokens": cached_tokens(body, earlier.body) if earlier else 0},
         }
 
 

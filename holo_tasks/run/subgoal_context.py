@@ -80,11 +80,11 @@ def as_current_subgoal(subgoal: Subgoal) -> Iterator[None]:
         _subgoal.reset(mark)
 
 
-def has_token(here: Subgoal | None) -> bool:
+def has_token(subgoal: Subgoal | None) -> bool:
     """Return whether a sub-goal, or one around it, works on a business item."""
-    while here is not None and not here.token:
-        here = here.around
-    return here is not None
+    while subgoal is not None and not subgoal.token:
+        subgoal = subgoal.around
+    return subgoal is not None
 
 
 def side_walk(task: str, *, region: Box | None = None, model: Model | None = None) -> Walk:

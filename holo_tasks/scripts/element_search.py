@@ -239,9 +239,9 @@ def _places(found: Sequence[Element]) -> str:
 def _called(wanted: Named, tree: ElementTree) -> list[Element]:
     """Return the elements of this role and name. Values in the name must match word for word."""
     found = tree.find(wanted.role, wanted.name)
-    found = [each for each in found if holds_values(wanted.name or "", each.name, told=True)]
+    found = [each for each in found if holds_values(wanted.name or "", each.name, reported=True)]
     within = wanted.within if isinstance(wanted, Contained) else None
     if within is None:
         return found
-    around = {each.id for each in tree.find(None, within) if holds_values(within, each.name, told=True)}
+    around = {each.id for each in tree.find(None, within) if holds_values(within, each.name, reported=True)}
     return [each for each in found if not around.isdisjoint(above.id for above in tree.ancestors(each))]

@@ -118,7 +118,7 @@ class ScreenReader:
         read = self._later(seen) if instead else _unread(seen) if self._last is None else self._last[1]
         if tree is None or elements is None:
             return read
-        shown = redacted_tree(tree, seen.masks, elements.tell, unseen=elements.unseen)
+        shown = redacted_tree(tree, seen.masks, elements.text_filter, unseen=elements.unseen)
         return await asyncio.to_thread(self._with_elements, read, tree, shown, seen, instead)
 
     def _with_elements(

@@ -36,6 +36,6 @@ class Meters:
         known = {name: listed_or_other(value, metric.attributes[name]) for name, value in attributes.items() if value}
         self._counters[metric.name].add(amount, known)
 
-    def record_duration(self, door: names.Door, seconds: float) -> None:
+    def record_duration(self, stage: names.Door, seconds: float) -> None:
         """Record how long a stage took, in seconds. A negative duration is recorded as 0."""
-        self._seconds.record(max(seconds, 0.0), {"door": door})
+        self._seconds.record(max(seconds, 0.0), {"door": stage})

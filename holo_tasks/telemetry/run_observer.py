@@ -21,7 +21,7 @@ class RunObserver:
     def limit(self, name: str) -> None:
         """Count a reached limit, by the limit's name."""
 
-    async def over(self, *, killed: bool) -> None:
+    async def send_all(self, *, killed: bool) -> None:
         """Send what was measured before the process ends. Waits at most a few seconds, less if the run was
         ``killed``."""
 

@@ -91,7 +91,7 @@ class RunSpans(RunObserver):
     def limit(self, name: str) -> None:
         self.meters.count(names.LIMITS_HIT, limit=name)
 
-    async def over(self, *, killed: bool) -> None:
+    async def send_all(self, *, killed: bool) -> None:
         timeout_s = KILLED_FLUSH_S if killed else FLUSH_S
         loop, sent = asyncio.get_running_loop(), asyncio.Event()
 

@@ -114,7 +114,7 @@ class ElementCheck:
         if min(element.box.width, element.box.height) < LEAST_PIXELS:
             return TOO_SMALL
         if element.role in WRITTEN_INTO:
-            if not any(is_framed(frame, box) for box in _around(tree, element)):
+            if not any(is_framed(frame, box) for box in _space_around(tree, element)):
                 return NOTHING_THERE
         elif is_bare(frame, element.box):
             return NOTHING_THERE
@@ -378,7 +378,7 @@ def _with_shortcut(name: str, read: str) -> bool:
     )
 
 
-def _around(tree: ElementTree, element: Element) -> Iterator[Box]:
+def _space_around(tree: ElementTree, element: Element) -> Iterator[Box]:
     """Yield the box of a field and of close containers, since the visible edge may be theirs."""
     yield element.box
     for above in tree.ancestors(element)[:3]:

@@ -64,7 +64,7 @@ class ExpectedTexts:
         found = [
             each.box
             for each, text in self._written
-            if likeness(label, text) >= LIKENESS and holds_values(label, text, told=True)
+            if likeness(label, text) >= LIKENESS and holds_values(label, text, reported=True)
         ]
         if len(found) != 1:
             return None
@@ -77,7 +77,7 @@ class ExpectedTexts:
         return [
             element
             for element, text in self._written
-            if _may_have(label, text, element.box) and holds_values(label, text, told=True)
+            if _may_have(label, text, element.box) and holds_values(label, text, reported=True)
         ]
 
     def _reads(self, element: Element, label: str) -> bool:

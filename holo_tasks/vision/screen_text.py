@@ -243,24 +243,24 @@ def matches(label: str, text: str) -> bool:
     return likeness(label, text) >= LIKENESS and holds_values(label, text)
 
 
-def holds_values(label: str, text: str, *, told: bool = False) -> bool:
+def holds_values(label: str, text: str, *, reported: bool = False) -> bool:
     """Return whether the values filled into a label are in a text, word for word.
 
     Capital I equals l, because most fonts draw them alike. OCR may miss an accent. With ``reported`` the text comes
     from the program itself, so accents must match.
     """
     values = label.values if isinstance(label, FilledLabel) else ()
-    return not values or any(_holds(label, values, text, told, fold) for fold in (str.casefold, _as_drawn))
+    return not values or any(_holds(label, values, text, reported, fold) for fold in (str.casefold, _as_drawn))
 
 
-def _holds(label: str, values: Sequence[str], text: str, told: bool, fold: Callable[[str], str]) -> bool:
+def _holds(label: str, values: Sequence[str], text: str, reported: bool, fold: Callable[[str], str]) -> bool:
     """Return whether folded words contain all values. The rest of the two texts must be alike as well."""
     seen, wanted = _words(text, fold), _words(label, fold)
-    if _are("".join(seen), "".join(wanted), told):
+    if _are("".join(seen), "".join(wanted), reported):
         return True
     for value in values:
         words = _words(value, fold)
-        here, there = _place(seen, words, told), _place(wanted, words, True)
+        here, there = _place(seen, words, reported), _place(wanted, words, True)
         if here is None or there is None:
             return False
         seen, wanted = (*seen[:here], *seen[here + len(words) :]), (*wanted[:there], *wanted[there + len(words) :])
@@ -277,15 +277,15 @@ def _words(text: str, fold: Callable[[str], str]) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+", unicodedata.normalize("NFC", fold(text))))
 
 
-def _place(seen: Sequence[str], wanted: Sequence[str], told: bool) -> int | None:
+def _place(seen: Sequence[str], wanted: Sequence[str], reported: bool) -> int | None:
     """Return the index at which ``wanted`` follows as consecutive words in ``seen``, or ``None``."""
     places = range(len(seen) - len(wanted) + 1)
-    same = (all(_are(*pair, told) for pair in zip(seen[place:], wanted, strict=False)) for place in places)
+    same = (all(_are(*pair, reported) for pair in zip(seen[place:], wanted, strict=False)) for place in places)
     return next((place for place, found in zip(places, same, strict=True) if found), None)
 
 
-def _are(seen: str, wanted: str, told: bool) -> bool:
-    return seen == wanted or (not told and seen == _without_accents(wanted))
+def _are(seen: str, wanted: str, reported: bool) -> bool:
+    return seen == wanted or (not reported and seen == _without_accents(wanted))
 
 
 def _without_accents(text: str) -> str:

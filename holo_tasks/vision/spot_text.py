@@ -139,13 +139,13 @@ def _is_cell(box: Box, areas: Sequence[Box]) -> bool:
     """Say whether an area touches another one of its row or its column, as the cells of a table do."""
     return any(
         other != box
-        and 0 < _apart(box, other) <= TOUCHING
+        and 0 < _gap_between(box, other) <= TOUCHING
         and ((other.top, other.bottom) == (box.top, box.bottom) or (other.left, other.right) == (box.left, box.right))
         for other in areas
     )
 
 
-def _apart(one: Box, other: Box) -> int:
+def _gap_between(one: Box, other: Box) -> int:
     return 0 if one.intersects(other) else max(1, one.gap(other))
 
 

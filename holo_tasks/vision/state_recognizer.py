@@ -84,7 +84,7 @@ class ScreenRecognizer:
 
     async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
         """Return the first of these states whose marks all hold, or ``None``."""
-        known, possible = self._known(frame), list(states)
+        known, possible = self._state_of_frame(frame), list(states)
         known.tree = None
         for cost in Cost:
             for state in tuple(possible):
@@ -102,7 +102,7 @@ class ScreenRecognizer:
         """Return whether a frame shows this state."""
         return await self.recognize(frame, (state,)) is state
 
-    def _known(self, frame: Frame) -> _Known:
+    def _state_of_frame(self, frame: Frame) -> _Known:
         key = (frame.digest, frame.windows)
         known = self._frames.setdefault(key, _Known())
         self._frames.move_to_end(key)

@@ -168,7 +168,7 @@ async def test_secrets_are_removed_before_a_title_is_truncated(monkeypatch: pyte
     monkeypatch.setattr(discovery.Discovery, "_windows_and_menus", screen)
     for each in ("startable", "recent_files"):
         monkeypatch.setattr(discovery, each, lambda *_, **__: ())
-    finding = discovery.Discovery(Discover(), tell=lambda text: text.replace(secret, "{{secret:pin}}"))
+    finding = discovery.Discovery(Discover(), text_filter=lambda text: text.replace(secret, "{{secret:pin}}"))
     found = await finding._inventory(SimpleNamespace(), None, time.monotonic() + 5)  # type: ignore[arg-type]
     assert "correct" not in found.description()
     assert "x" * 60 in found.description()

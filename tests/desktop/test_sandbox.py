@@ -369,5 +369,7 @@ async def test_a_sandboxed_program_cannot_exceed_its_memory_limit(tmp_path, unti
         assert (tmp_path / "began").exists()
     finally:
         await desktop.close()
-    groups = [tree.above(control) for tree in cgroup_limits._trees(cgroup_limits.OURS) for control in ("memory", "cpu")]
+    groups = [
+        tree.group_above(control) for tree in cgroup_limits._trees(cgroup_limits.OURS) for control in ("memory", "cpu")
+    ]
     assert not any((group / name).exists() for group in groups if group is not None)

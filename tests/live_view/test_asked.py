@@ -24,7 +24,11 @@ NOW = datetime(2026, 11, 23, 3, 4, tzinfo=UTC)
 def test_the_page_shows_the_question_to_users_only(tmp_path: Path) -> None:
     site = Site(ViewAccess("127.0.0.1"), tmp_path)
     before = bytes(site._page(True).body)
-    site.asked = "May <b>R-7</b> be filed?", "until 03:09 UTC on 23 November", "holo-tasks handoff resume abcd-efgh"
+    site.waiting_question = (
+        "May <b>R-7</b> be filed?",
+        "until 03:09 UTC on 23 November",
+        "holo-tasks handoff resume abcd-efgh",
+    )
     used, watched = bytes(site._page(True).body), bytes(site._page(False).body)
     assert b"May &lt;b&gt;R-7&lt;/b&gt; be filed?" in used
     assert b"until 03:09 UTC on 23 November" in used

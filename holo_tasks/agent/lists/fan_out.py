@@ -30,10 +30,10 @@ from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.safety.records.fleet import ListState, look_at_list
 from holo_tasks.safety.records.work_items import PRIORITIES, Priority, QueueCounts
 
-LOOK_S = 2.0
+POLL_S = 2.0
 TABLE_S = 60.0
 """Seconds between two tables of a list. Prefect stores each of them."""
-IN_VAIN = 3
+MOST_FAILED_IN_A_ROW = 3
 """Number of failed batches in a row, without any finished item, after which a person has to look."""
 
 
@@ -79,7 +79,7 @@ async def fan_out(
             while not batches.limit and len(batches.under_way) < wanted and await batches.begin(counts):
                 pass
             await batches.publish_progress(counts)
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
         await batches.publish_progress(counts, at_last=True)
     if batches.limit:
         raise LimitReached(f"A batch of {exact(name)} has reached a limit, and no more are started: {batches.limit}")
@@ -137,7 +137,7 @@ class _Batches:
                 await set_crashed(self.client, str(one))
 
     async def check_runs(self, counts: QueueCounts) -> None:
-        """Remove the runs that have ended. Raises `NeedsPerson` after `IN_VAIN` failed ones in a row."""
+        """Remove the runs that have ended. Raises `NeedsPerson` after `MOST_FAILED_IN_A_ROW` failed ones in a row."""
         if counts.ended > self._ended:
             self._failed_in_a_row, self._ended = 0, counts.ended
         for one in list(self.under_way):
@@ -158,9 +158,9 @@ class _Batches:
             if (state.name or "").startswith("Limit"):
                 self.limit = str(state.message)
             self._failed_in_a_row += 1
-            if self._failed_in_a_row >= IN_VAIN:
+            if self._failed_in_a_row >= MOST_FAILED_IN_A_ROW:
                 raise NeedsPerson(
-                    f"{IN_VAIN} batches in a row have failed, the last as {state.name}: "
+                    f"{MOST_FAILED_IN_A_ROW} batches in a row have failed, the last as {state.name}: "
                     f"{state.message} No more are started; look at their runs, then run this one again."
                 )
 

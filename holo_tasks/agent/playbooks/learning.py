@@ -62,7 +62,7 @@ class _Note:
 
 @dataclass
 class Learning:
-    """The learning of one run about one sub-goal. ``off`` is the reason if it cannot learn, else empty.
+    """The learning of one run about one sub-goal. ``why_off`` is the reason if it cannot learn, else empty.
 
     Without ``learn`` it only uses the playbook that was learned before, and counts the results.
     """
@@ -74,7 +74,7 @@ class Learning:
     public_key: PublicKey | None = None
     """Key that must have signed the versions. ``None`` is this machine's key."""
     name: str = ""
-    off: str = ""
+    why_off: str = ""
     version: Version = field(default_factory=Version)
     playbook: Playbook | None = None
     fitted: int = 0
@@ -82,23 +82,25 @@ class Learning:
     noted: list[_Note] = field(default_factory=list)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def options_with_playbook(self, declared: SubgoalOptions, given: Mapping[str, Any]) -> SubgoalOptions:
+    def options_with_playbook(self, declared: SubgoalOptions, arguments: Mapping[str, Any]) -> SubgoalOptions:
         """Return the options of a call, with a promoted playbook before the model."""
-        script = self.script(given)
+        script = self.script(arguments)
         return declared if script is None else replace(declared, layers=(script, *declared.in_order))
 
-    def script(self, given: Mapping[str, Any]) -> Script | None:
+    def script(self, arguments: Mapping[str, Any]) -> Script | None:
         """Return the playbook with a call's arguments.
 
         Returns ``None`` without a promoted playbook, if it gave up more often than it fitted, or if the arguments do
         not fit.
         """
         version = self.version
-        if self.off or self.playbook is None or version.gave_up + self.gave_up > version.fitted + self.fitted:
+        if self.why_off or self.playbook is None or version.gave_up + self.gave_up > version.fitted + self.fitted:
             return None
         wanted = self.playbook.goals[version.goal].params
         try:
-            script = Script(self.playbook, version.goal, **{name: given[name] for name in wanted if name in given})
+            script = Script(
+                self.playbook, version.goal, **{name: arguments[name] for name in wanted if name in arguments}
+            )
             script.check_values()
         except InvalidUsage:
             return None
@@ -129,13 +131,13 @@ class Learning:
         await self._log_faults(self._finish)
 
     async def _log_faults(self, work: Any) -> None:
-        if self.off:
+        if self.why_off:
             return
         try:
             await asyncio.to_thread(work)
         except Exception as error:  # the model does the item anyway, so learning must not fail it
             said = str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}"
-            self.off = said
+            self.why_off = said
             self._log.warning("Nothing is learned about ‘%s’ in this run: %s", self.goal, said)
 
     # in a thread
@@ -281,7 +283,7 @@ async def learning_of(run: Run, known: StoredFunction, learn: Learn) -> Learning
 
 
 async def with_learned(
-    run: Run, declared: SubgoalOptions, given: Mapping[str, Any]
+    run: Run, declared: SubgoalOptions, arguments: Mapping[str, Any]
 ) -> tuple[SubgoalOptions, Learning | None]:
     """Return the options with the learned playbook in place of a `Learned` layer, and the object that counts it.
 
@@ -293,9 +295,9 @@ async def with_learned(
     public = None if layer.public_key is None else PublicKey.load(layer.public_key)
     asked = Learning(run.whole, layer.goal, None, layer.place, public)
     found = await _begin_learning(run, f"{layer.place}/{layer.goal}", asked)
-    if found.off:
-        raise InvalidUsage(found.off)
-    script = found.script(given)
+    if found.why_off:
+        raise InvalidUsage(found.why_off)
+    script = found.script(arguments)
     place = declared.in_order.index(layer)
     layers = [*declared.in_order[:place], *([script] if script else []), *declared.in_order[place + 1 :]]
     if not layers:
@@ -303,18 +305,18 @@ async def with_learned(
     return replace(declared, layers=layers), found
 
 
-async def _begin_learning(run: Run, key: str, asked: Learning) -> Learning:
+async def _begin_learning(run: Run, key: str, wanted: Learning) -> Learning:
     found: Learning | None = run.whole.learning.get(key)
     if found is None:
-        found = run.whole.learning[key] = asked
+        found = run.whole.learning[key] = wanted
         await found.begin()
     await found.begun.wait()  # several desktops of one run may call this at the same time
     return found
 
 
-def _plain(given: Mapping[str, Any]) -> dict[str, str | int]:
+def _plain(arguments: Mapping[str, Any]) -> dict[str, str | int]:
     """Return the texts and integers among the arguments, without those that contain a secret."""
-    reported = scrub_data({name: one for name, one in given.items() if isinstance(one, str | int)})
+    reported = scrub_data({name: one for name, one in arguments.items() if isinstance(one, str | int)})
     return {name: one for name, one in reported.items() if not isinstance(one, bool) and not is_placeholder(str(one))}
 
 

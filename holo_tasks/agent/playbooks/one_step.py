@@ -120,7 +120,7 @@ class _StepInProgress:
 
     misfit: Misfit
     error: DoesNotFit
-    held: EffectButtons
+    effect_buttons: EffectButtons
     script: Transcript
     calls: int = 0
     taken: Taken | None = None
@@ -260,7 +260,7 @@ class OneStep:
                 await self._accept_done(walk, call.content)
                 return None
             is_macro = isinstance(call, MacroCall)
-            pressed = await help_.held.pressed_by(step, seen, walk.scene(seen.frame))
+            pressed = await help_.effect_buttons.pressed_by(step, seen, walk.scene(seen.frame))
             if not pressed and not is_macro:
                 help_.taken = Taken(call, points_of(step, seen.shot), await self.brain.look(walk))
                 help_.before = seen.shot
@@ -272,11 +272,11 @@ class OneStep:
             walk.remember(step, why, is_error=True)
         raise self._gave_up_error(f"the model did not get it done in {MOST_CALLS} calls")
 
-    async def _accept_done(self, walk: Walk, said: str) -> None:
+    async def _accept_done(self, walk: Walk, answer: str) -> None:
         """Accept the answer "done" if the playbook fits then. Raises `GaveUp` otherwise, or for another answer."""
         help_ = self._current()
-        if said.strip().strip(".!\"'").casefold() != DONE or help_.misfit.cause == "effect":
-            raise self._gave_up_error(f"the model says: {said.strip()[:MOST_SAID]}")
+        if answer.strip().strip(".!\"'").casefold() != DONE or help_.misfit.cause == "effect":
+            raise self._gave_up_error(f"the model says: {answer.strip()[:MOST_SAID]}")
         resumed = await self.brain.resume(walk, help_.misfit, help_.taken, said_done=True)
         if resumed is None:
             raise self._gave_up_error("the model says that it is done, and the playbook fits no more than before")

@@ -119,9 +119,9 @@ async def _replayed(name: str) -> Any:
         replay.ended.set()
 
 
-async def _wait_at_most(over: asyncio.Event, seconds: float) -> None:
+async def _wait_at_most(event: asyncio.Event, seconds: float) -> None:
     """Wait for an event, up to ``seconds``."""
     try:
-        await asyncio.wait_for(over.wait(), seconds)
+        await asyncio.wait_for(event.wait(), seconds)
     except TimeoutError:
         return

@@ -35,7 +35,7 @@ class _Search:
     region: Box | None
     marks: bool
     data: str
-    asked: QuestionCalls
+    calls: QuestionCalls
     by: Who = "any"
 
 
@@ -79,11 +79,11 @@ async def _located(description: str) -> Point:
     search, wanted = _search.get(), description.strip()
     walk = side_walk(wanted, region=search.region)
     if search.marks:
-        point, number = await _by_number(walk, wanted, search.asked)
+        point, number = await _by_number(walk, wanted, search.calls)
         return await _record_place(walk, wanted, point, "model", number)
     await walk.look()
     found = await named_element(walk, wanted) if search.by == "any" and not search.data else Named()
-    point = found.at or await _by_place(walk, wanted, search.asked)
+    point = found.at or await _by_place(walk, wanted, search.calls)
     return await _record_place(walk, wanted, point, found.by, why=found.why)
 
 
@@ -94,7 +94,7 @@ async def _record_place(
     return point
 
 
-async def _by_place(walk: Walk, wanted: str, asked: QuestionCalls) -> Point:
+async def _by_place(walk: Walk, wanted: str, calls: QuestionCalls) -> Point:
     assert walk.seen is not None
     shot, model = walk.seen.shot, walk.services.model
     question = Question("locate", locate(wanted) + _search.get().data, (shot,), point_schema(model.space))
@@ -102,13 +102,13 @@ async def _by_place(walk: Walk, wanted: str, asked: QuestionCalls) -> Point:
     def read(value: dict[str, Any]) -> Point:
         return to_pixel(*read_point(value, model.space), shot)
 
-    return await ask(model, question, walk.call_account, read, asked)
+    return await ask(model, question, walk.call_account, read, calls)
 
 
-async def _by_number(walk: Walk, wanted: str, asked: QuestionCalls) -> tuple[Point, int]:
+async def _by_number(walk: Walk, wanted: str, calls: QuestionCalls) -> tuple[Point, int]:
     marker = Marker()
     shot = (await walk.look(annotate=marker.draw)).shot
     question = Question("locate", WHICH.format(wanted) + _search.get().data, (shot,), marker.schema)
-    number = await ask(walk.services.model, question, walk.call_account, marker.read, asked)
+    number = await ask(walk.services.model, question, walk.call_account, marker.read, calls)
     place = marker.point(number, wanted)
     return Point(shot.area.left + place.x, shot.area.top + place.y), number

@@ -33,13 +33,13 @@ class DoctorOptions:
     timeout_s: float
 
 
-def examine(asked: DoctorOptions, put: Callable[[str, int], int], *, as_json: bool) -> int:
+def examine(options: DoctorOptions, put: Callable[[str, int], int], *, as_json: bool) -> int:
     """Run every check and return the exit code. Write a line per check, or one JSON object, with ``put``.
 
     ``put`` takes a text and an exit code. It returns that code, or another one if the text cannot be written.
     """
-    if not 0 < asked.timeout_s <= LONGEST_S:
-        raise InvalidUsage(f"--timeout is a number of seconds above 0, up to {LONGEST_S}, not {asked.timeout_s:g}.")
+    if not 0 < options.timeout_s <= LONGEST_S:
+        raise InvalidUsage(f"--timeout is a number of seconds above 0, up to {LONGEST_S}, not {options.timeout_s:g}.")
     unwritten = 0
 
     def tell(finding: Finding) -> None:
@@ -47,7 +47,7 @@ def examine(asked: DoctorOptions, put: Callable[[str, int], int], *, as_json: bo
         if not as_json:
             unwritten = put(str(finding), unwritten)
 
-    found = asyncio.run(_all(asked, tell))
+    found = asyncio.run(_run_all(options, tell))
     # Configuration errors have the lowest code: they may have caused the other failures.
     code = min((finding.exit_code for finding in found if finding.status == "failed"), default=0)
     if not as_json:
@@ -57,7 +57,7 @@ def examine(asked: DoctorOptions, put: Callable[[str, int], int], *, as_json: bo
     return put(json.dumps(whole, ensure_ascii=False), code)
 
 
-async def _all(asked: DoctorOptions, tell: Callable[[Finding], None]) -> list[Finding]:
+async def _run_all(options: DoctorOptions, tell: Callable[[Finding], None]) -> list[Finding]:
     """Run all chains and return their findings in the order of the checks. ``tell`` gets each finding at once."""
     cancel_at_signals(asyncio.current_task())
     found: dict[str, Finding] = {}
@@ -68,29 +68,33 @@ async def _all(asked: DoctorOptions, tell: Callable[[Finding], None]) -> list[Fi
 
     names: list[str] = []
     async with asyncio.TaskGroup() as group:
-        for chained, check, kind in _checks(asked):
+        for chained, check, kind in _checks(options):
             names += chained
             group.create_task(_guarded(Chain(chained, note), check, kind))
     return [found[name] for name in names]
 
 
-def _checks(asked: DoctorOptions) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
+def _checks(options: DoctorOptions) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
     """Return the chains: names of the checks, the function that runs them, and the error class of unexpected faults."""
 
     async def check_model(chain: Chain) -> None:
         # Importing the model client takes a second. A thread lets the other checks go on meanwhile.
         loaded = await asyncio.to_thread(import_module, "holo_tasks.cli.doctor.model")
-        await loaded.check_model(chain, asked.base_url, asked.model, asked.dialect, asked.timeout_s)
+        await loaded.check_model(chain, options.base_url, options.model, options.dialect, options.timeout_s)
 
     # Only a shared database has a check of its own. The file in HOLO_HOME is part of the audit check.
     shared = bool(os.environ.get(DATABASE_VARIABLE, "").strip())
     return [
         (("endpoint", "key", "model", "image", "output"), check_model, ModelFailed),
-        (("display", "input"), lambda chain: check_screen(chain, asked.display, asked.timeout_s), DesktopFailed),
+        (("display", "input"), lambda chain: check_screen(chain, options.display, options.timeout_s), DesktopFailed),
         (("view",), check_view, InvalidUsage),
-        (("audit",), lambda chain: check_audit(chain, asked.audit, asked.timeout_s), InvalidUsage),
-        (("prefect",), lambda chain: check_prefect(chain, asked.timeout_s), InvalidUsage),
-        *([(("database",), lambda chain: check_shared_database(chain, asked.timeout_s), StoreLost)] if shared else []),
+        (("audit",), lambda chain: check_audit(chain, options.audit, options.timeout_s), InvalidUsage),
+        (("prefect",), lambda chain: check_prefect(chain, options.timeout_s), InvalidUsage),
+        *(
+            [(("database",), lambda chain: check_shared_database(chain, options.timeout_s), StoreLost)]
+            if shared
+            else []
+        ),
     ]
 
 

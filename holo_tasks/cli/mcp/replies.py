@@ -22,7 +22,7 @@ def status_of(begun: StartedRun, home: Path) -> dict[str, Any]:
     """Return the state of a run, and its result if it has ended. ``home`` is the folder with the run registry."""
     alive, progress, outcome = begun.alive, begun.progress, begun.outcome
     cost = progress.get("cost_micro_usd", 0)
-    told: dict[str, Any] = {
+    reply: dict[str, Any] = {
         "run_id": begun.run_id,
         "state": _state(begun, home, alive=alive),
         "status": None,
@@ -33,18 +33,18 @@ def status_of(begun: StartedRun, home: Path) -> dict[str, Any]:
         "trace": progress.get("trace"),
     }
     if alive:
-        if told["state"] == "waiting":
-            told["handoff"] = handoff_fields(progress["handoff"])
-        return with_data(told, doing=progress.get("doing"), question=(progress.get("handoff") or {}).get("question"))
+        if reply["state"] == "waiting":
+            reply["handoff"] = handoff_fields(progress["handoff"])
+        return with_data(reply, doing=progress.get("doing"), question=(progress.get("handoff") or {}).get("question"))
     if not outcome:
-        told["status"] = "killed" if begun.was_stopped else "interrupted"
-        return with_data(told, message=begun.said or None)
-    told |= {key: outcome.get(key) for key in ("status", "cost_usd", "flow_run_id")}
-    told["step"] = outcome.get("steps", told["step"])
-    told["trace"] = outcome.get("trace") or told["trace"]
+        reply["status"] = "killed" if begun.was_stopped else "interrupted"
+        return with_data(reply, message=begun.said or None)
+    reply |= {key: outcome.get(key) for key in ("status", "cost_usd", "flow_run_id")}
+    reply["step"] = outcome.get("steps", reply["step"])
+    reply["trace"] = outcome.get("trace") or reply["trace"]
     # After an answer the output on stderr is not needed.
-    message = None if told["status"] == "answered" else begun.said or None
-    return with_data(told, answer=outcome.get("answer"), message=message)
+    message = None if reply["status"] == "answered" else begun.said or None
+    return with_data(reply, answer=outcome.get("answer"), message=message)
 
 
 def handoff_fields(handoff: dict[str, Any]) -> dict[str, Any]:
@@ -58,19 +58,19 @@ def handoff_fields(handoff: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def with_data(told: dict[str, Any], **data: object) -> dict[str, Any]:
+def with_data(reply: dict[str, Any], **data: object) -> dict[str, Any]:
     """Add foreign texts under ``data``. They are shortened, and end marks of a data block and placeholders of secrets
     in them no longer work."""
     values = {name: value for name, value in data.items() if value}
     if not values:
-        return told
+        return reply
     _, read = apart(f"\n\n{quoted(values)}")
-    return {**told, "data": read, "data_note": NOTE}
+    return {**reply, "data": read, "data_note": NOTE}
 
 
-def data_block(told: dict[str, Any]) -> str:
+def data_block(reply: dict[str, Any]) -> str:
     """Return the foreign texts of a reply as a data block for a model, or an empty string without such texts."""
-    return quoted(told["data"]) if "data" in told else ""
+    return quoted(reply["data"]) if "data" in reply else ""
 
 
 def _state(begun: StartedRun, home: Path, *, alive: bool) -> str:

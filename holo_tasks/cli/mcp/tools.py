@@ -298,10 +298,10 @@ async def _in_thread(work: Callable[[], T]) -> T:
         raise ToolError(str(error)) from None
 
 
-def _reply(told: dict[str, Any], pictures: list[bytes] | None = None) -> CallToolResult:
+def _reply(reply: dict[str, Any], pictures: list[bytes] | None = None) -> CallToolResult:
     """Return a reply: its fields as JSON, the foreign texts as a data block, then the pictures."""
-    known = {key: value for key, value in told.items() if key != "data"}
-    texts = [json.dumps(known, ensure_ascii=False), data_block(told)]
+    known = {key: value for key, value in reply.items() if key != "data"}
+    texts = [json.dumps(known, ensure_ascii=False), data_block(reply)]
     content: list[Any] = [TextContent(text=text) for text in texts if text]
     for picture in pictures or ():
         kind = (
@@ -312,4 +312,4 @@ def _reply(told: dict[str, Any], pictures: list[bytes] | None = None) -> CallToo
             else "image/jpeg"
         )
         content.append(ImageContent(data=base64.b64encode(picture).decode(), mime_type=kind))
-    return CallToolResult(content=content, structured_content=told)
+    return CallToolResult(content=content, structured_content=reply)

@@ -91,7 +91,7 @@ def record(options: argparse.Namespace) -> str:
     answer = _answer(options.answer, seen.last, teller, person)
     steps = into_empty(steps, teller.reader)
     story = RecordedSession(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words, unsure)
-    trace = asyncio.run(_kept(story, secrets, redaction, destination, home))
+    trace = asyncio.run(_write_trace(story, secrets, redaction, destination, home))
     for name in dict.fromkeys(each.secret.name for each in secrets):
         say(f"your text for {name} is not kept: a run needs --secret {name} and HOLO_SECRET_{name.upper()}")
     try:
@@ -243,7 +243,7 @@ def _free(name: str, taken: Collection[str]) -> str:
     return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
 
 
-async def _kept(
+async def _write_trace(
     story: RecordedSession,
     secrets: Sequence[TypedSecret],
     redaction: Redaction | None,
@@ -278,7 +278,7 @@ class _Scrubbed:
         await self._recorder.record(scrubbed_event(event, self._scrubber), at)
 
 
-def _with_secrets(said: str, secrets: Sequence[TypedSecret]) -> str:
+def _with_secrets(text: str, secrets: Sequence[TypedSecret]) -> str:
     unasked = "left_out", "astray", "probe"
-    fields = {name: value for name, value in json.loads(said).items() if name not in unasked}
+    fields = {name: value for name, value in json.loads(text).items() if name not in unasked}
     return json.dumps(fields | {"secrets": list(dict.fromkeys(each.secret.name for each in secrets))})

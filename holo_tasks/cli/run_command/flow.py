@@ -169,7 +169,7 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
         attempt = Attempt(_item(settings), ItemRecords(settings.ledger, Items(settings.store), settings.home))
         return cast("Outcome", await attempt.do_once(partial(_work, settings, desktop, attempt)))
     except (HoloError, asyncio.CancelledError) as error:
-        run, note = (attempt.books.run, attempt.told) if attempt else (None, "")
+        run, note = (attempt.books.run, attempt.reported_reason) if attempt else (None, "")
         status, message = status_and_reason(error, run=run)
         code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
         return _outcome_of_run(run, status, code, (run.answer or None) if run else None, message, note)

@@ -61,7 +61,7 @@ def run_command(options: argparse.Namespace) -> int:
     tells.set((lambda text: None) if options.json else say)
     # Wrong options and finished items are found before anything is started: Prefect takes seconds to load.
     _scrub_environment(options)
-    stays = local_only.enter(os.environ, asked=options.local_only)
+    stays = local_only.enter(os.environ, by_option=options.local_only)
     check(options)
     check_network_variables(os.environ)
     # Secrets may come from Prefect's blocks, so its address is pinned before the lookup.

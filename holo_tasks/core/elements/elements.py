@@ -182,7 +182,7 @@ class ElementTree:
             for element in self._within(within)
             if (hidden or element.on_screen) and (wanted is None or element.role == wanted)
         ]
-        return found if name is None else _named(found, name)
+        return found if name is None else _best_named(found, name)
 
     def at(self, point: Point, pid: int | None = None) -> Element | None:
         """Return the innermost visible element at a point.
@@ -325,13 +325,13 @@ def _is_level(one: Box, other: Box) -> bool:
     return high.top <= low.center.y < high.bottom
 
 
-def role_of(told: str) -> str:
+def role_of(reported: str) -> str:
     """Return the name used here for a role of a toolkit, ARIA or a user."""
-    plain = " ".join(told.replace("-", " ").replace("_", " ").casefold().split())
+    plain = " ".join(reported.replace("-", " ").replace("_", " ").casefold().split())
     return ROLES.get(plain, plain)
 
 
-def _named(elements: list[Element], name: str) -> list[Element]:
+def _best_named(elements: list[Element], name: str) -> list[Element]:
     """Return the elements with the best matching names."""
     if exact := [element for element in elements if element.name == name]:
         return exact

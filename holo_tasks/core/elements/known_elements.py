@@ -64,7 +64,7 @@ def redacted_tree(
         covers.append(_element_cover(element, above, boxes, unseen=unseen))
         found.append(_redacted_element(element, covers[-1], text_filter))
     reported = tuple(
-        _redacted_application(each, text_filter, hides=bool(boxes) or not unseen) for each in tree.applications
+        _redacted_application(each, text_filter, hides_texts=bool(boxes) or not unseen) for each in tree.applications
     )
     why_not = tree.why_not if reported == tree.applications else tree.why_not and PARTLY
     return replace(tree, elements=tuple(found), applications=reported, why_not=why_not)
@@ -113,10 +113,11 @@ def _redacted_element(element: Element, cover: _Cover, text_filter: TextFilter) 
     return replace(element, name=text_filter(element.name), value=value, application=application)
 
 
-def _redacted_application(told: Application, text_filter: TextFilter, *, hides: bool) -> Application:
+def _redacted_application(application: Application, text_filter: TextFilter, *, hides_texts: bool) -> Application:
     """Return a program's entry without hidden texts.
 
-    A program without a tree is named after its window's title, so its name is removed if texts are hidden (``hides``).
+    A program without a tree is named after its window's title, so its name is removed if texts are hidden
+    (``hides_texts``).
     """
-    name = "" if hides and told.how == "none" else text_filter(told.name)
-    return replace(told, name=name, note=text_filter(told.note))
+    name = "" if hides_texts and application.how == "none" else text_filter(application.name)
+    return replace(application, name=name, note=text_filter(application.note))

@@ -114,7 +114,7 @@ def find_mismatch(
 
     ``whole`` is the description of both ends of a drag, of which ``description`` is one.
     """
-    named = _named(description, controls)
+    named = _controls_named_by(description, controls)
     if not named:
         return None
     subject = named[0][1]
@@ -122,7 +122,7 @@ def find_mismatch(
     if any(control.id in spot.kin or control.box.contains(at) or _is_beside(control, at, spot) for control in found):
         return None
     nearest = min(found, key=lambda control: _gap(control.box, at))
-    off = _off(nearest, at) if spot.is_bare else ""
+    off = _missed_by(nearest, at) if spot.is_bare else ""
     if share_a_word(whole or description, spot.texts_beside(nearest)) and not (
         _are_twins(subject, spot, nearest) or (off and not spot.name)
     ):
@@ -132,7 +132,7 @@ def find_mismatch(
     return Mismatch(nearest, spot, len(found) - 1, off)
 
 
-def _named(description: str, controls: Iterable[Control]) -> list[tuple[Control, Subject]]:
+def _controls_named_by(description: str, controls: Iterable[Control]) -> list[tuple[Control, Subject]]:
     """Return the controls with the longest name that a description is."""
     found: list[tuple[Control, Subject]] = []
     for control in controls:
@@ -210,7 +210,7 @@ def _sides(box: Box, at: Point) -> tuple[int, int, int, int]:
     return box.left - at.x, at.x - box.right + 1, box.top - at.y, at.y - box.bottom + 1
 
 
-def _off(control: Control, at: Point) -> str:
+def _missed_by(control: Control, at: Point) -> str:
     """Return how far a point has missed a small control, and on which side; empty if it is not that near."""
     box, sides = control.box, _sides(control.box, at)
     far = max(sides)

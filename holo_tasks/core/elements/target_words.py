@@ -140,7 +140,7 @@ def subject_named(description: str, name: str) -> Subject | None:
     if words_of(description) == wanted and _is_plain(description, name):
         return Subject(wanted, None, True)
     quotes = _QUOTED.findall(description)
-    units = _paired(_units(_QUOTED.sub(f" {_QUOTE} ", description)))
+    units = _with_joined_roles(_units(_QUOTED.sub(f" {_QUOTE} ", description)))
     if quotes and words_of(next(part for part in quotes[0] if part)) == wanted:
         return _around(units, units.index(_QUOTE), 1, wanted, True)
     if set(wanted) <= _STOPS and not _is_phrase(description, name):
@@ -170,7 +170,7 @@ def _is_plain(description: str, name: str) -> bool:
 
 def _around(units: Sequence[str], start: int, length: int, words: tuple[str, ...], quoted: bool) -> Subject | None:
     """Return the subject if only articles, roles, colors and places stand around the name up to the next clause."""
-    before, after = _paired(units[:start]), _paired(units[start + length :])
+    before, after = _with_joined_roles(units[:start]), _with_joined_roles(units[start + length :])
     leads = _ARTICLES | _LEADS | _COLORS | (_PLACES if quoted else frozenset())
     if any(unit not in _ROLES and unit not in leads and unit not in ":," for unit in before):
         return None
@@ -203,7 +203,7 @@ def _units(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _paired(units: Sequence[str]) -> list[str]:
+def _with_joined_roles(units: Sequence[str]) -> list[str]:
     """Return units in which two words for one role, as “check box”, are one."""
     found: list[str] = []
     for unit in units:

@@ -119,7 +119,7 @@ class RepaintExemptions:
         clear = max(box.left, left + found.right)
         beside = Box(clear - left, box.top - top, box.right - clear, box.height)
         one = swift and beside.width > 0 and film(picture, beside)
-        if beside.width <= 0 or may_be_in_rows(ink, inside, found, beside, one=one):
+        if beside.width <= 0 or may_be_in_rows(ink, inside, found, beside, is_single=one):
             return None
         between = found.moved(left, top)
         return _Beyond(between, Box(clear, box.top, beside.width, box.height), not one and blank(ink, inside, beside))

@@ -85,9 +85,9 @@ class Axis:
     def changes(self) -> bool:
         return (self.factor, self.offset) != (1.0, 0.0)
 
-    def corrected(self, said: float) -> float:
+    def corrected(self, model_value: float) -> float:
         """Return the true value for a value from the model."""
-        return (said - self.offset) / self.factor
+        return (model_value - self.offset) / self.factor
 
     def before_correction(self, meant: float) -> float:
         """Return the coordinate that has to be said for one that is meant: the inverse of `corrected`."""
@@ -276,12 +276,12 @@ def _scatter(errors: Sequence[float]) -> float:
     return spread if abs(furthest - middle) > max(WILD * spread, WILD) else statistics.stdev(errors)
 
 
-def _fits(told: Box, real: Box, factor: float) -> bool:
-    return _misfit(told, real, factor) <= SLACK * max(1.0, factor)
+def _fits(reported: Box, real: Box, factor: float) -> bool:
+    return _misfit(reported, real, factor) <= SLACK * max(1.0, factor)
 
 
-def _misfit(told: Box, real: Box, factor: float) -> float:
-    return _rounded(max(abs(told.width * factor - real.width), abs(told.height * factor - real.height)))
+def _misfit(reported: Box, real: Box, factor: float) -> float:
+    return _rounded(max(abs(reported.width * factor - real.width), abs(reported.height * factor - real.height)))
 
 
 def _in_pixels(pairs: tuple[Pair, Pair], size: tuple[int, int]) -> tuple[Pair, Pair]:

@@ -142,9 +142,9 @@ class Rdp(_Remote):
 Remote: TypeAlias = Vnc | Rdp
 
 
-def from_message(told: dict[str, Any]) -> Remote:
+def from_message(message: dict[str, Any]) -> Remote:
     """Return the settings from the result of ``to_message``."""
-    values = dict(told)
+    values = dict(message)
     kind = {one.kind: one for one in (Vnc, Rdp)}[values.pop("kind")]
     made: Remote = kind(**values)
     return made

@@ -42,7 +42,7 @@ def film(picture: Image.Image, beside: Box) -> bool:
     return len(down) > LETTERS and sum(map(bool, down)) >= FULL * len(down)
 
 
-def may_be_in_rows(ink: Image.Image, at: Point, gap: Box, beside: Box, *, one: bool = False) -> bool:
+def may_be_in_rows(ink: Image.Image, at: Point, gap: Box, beside: Box, *, is_single: bool = False) -> bool:
     """Return whether a box beyond the gap right of a target may be in the rows of a table with it.
 
     The target's side is searched in its own column and in full. The other side is searched in the box, in the text that
@@ -50,8 +50,8 @@ def may_be_in_rows(ink: Image.Image, at: Point, gap: Box, beside: Box, *, one: b
     other. Half is enough because cells may be empty, and a row may have several lines. Two sides are also aligned if
     the next block above or below the target has such ink, because other content may lie above a list.
 
-    The result is true if nothing is above or below the target, because then its rows are unknown. With ``one``, the box
-    is a single thing without rows.
+    The result is true if nothing is above or below the target, because then its rows are unknown. With ``is_single``,
+    the box is a single thing without rows.
     """
     column, whole = (at.x - ACROSS, min(at.x + ACROSS + 1, gap.left)), (0, gap.left)
     own, all_ = (
@@ -64,7 +64,7 @@ def may_be_in_rows(ink: Image.Image, at: Point, gap: Box, beside: Box, *, one: b
     cells = [_ink_rows(ink, *across) for across in places]
     # In the full width, the next block may belong to other content, so it counts only if the column has none.
     lists = [(own, True), (all_, not others[0])]
-    apart = range(beside.top, beside.bottom) if one else range(0)
+    apart = range(beside.top, beside.bottom) if is_single else range(0)
     return any(
         _share_rows(blocks, down, at.y, gap, apart, nearest=nearest) for blocks, nearest in lists for down in cells
     )

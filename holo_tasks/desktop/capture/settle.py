@@ -69,7 +69,7 @@ class Repaint:
 class ScreenTimes:
     """The facts on which `judge` decides; times are monotonic nanoseconds.
 
-    ``acted_ns`` is the time of the last input event whose effect is awaited. ``asked`` is true if the program was
+    ``acted_ns`` is the time of the last input event whose effect is awaited. ``was_pinged`` is true if the program was
     pinged after it, and ``answered_ns`` is the time of the answer. ``worked_until_ns`` is the end of the last work in
     flight that was awaited, zero without such work. ``repaints`` holds the latest repaints, oldest first.
     ``asleep_ns`` is the time since which all programs are known to sleep. ``until_ns`` is the time at which the first
@@ -81,7 +81,7 @@ class ScreenTimes:
     size: Size
     repaints: Sequence[Repaint] = ()
     acted_ns: int | None = None
-    asked: bool = False
+    was_pinged: bool = False
     answered_ns: int | None = None
     worked_until_ns: int = 0
     asleep_ns: int | None = None
@@ -108,7 +108,7 @@ def judge(settle: Settle, seen: ScreenTimes) -> Verdict:
     quiet, first, cap, patience = (
         round(seconds * 1e9) for seconds in (settle.quiet_s, settle.first_change_s, settle.cap_s, settle.patience_s)
     )
-    if seen.acted_ns is not None and not seen.asked:
+    if seen.acted_ns is not None and not seen.was_pinged:
         quiet = max(quiet, round(settle.unasked_quiet_s * 1e9))
     now = seen.now_ns
     since = max(seen.acted_ns or 0, seen.busy_until_ns)
@@ -120,7 +120,7 @@ def judge(settle: Settle, seen: ScreenTimes) -> Verdict:
     ]
     last = counted[-1] if counted else None
 
-    if seen.asked and seen.answered_ns is None:
+    if seen.was_pinged and seen.answered_ns is None:
         # The program has not returned to its event loop, so its repaints are still to come.
         left = seen.began_ns + patience - now
         return Verdict(left <= 0, settled=False, wait_ns=max(left, 0), last_repaint_ns=last)

@@ -215,12 +215,12 @@ class SettledScreen:
             size=self._screen.size,
             repaints=self._repaints.latest(),
             acted_ns=acted,
-            asked=ping is not None,
+            was_pinged=ping is not None,
             answered_ns=self._pulse.answered(ping) if ping else None,
             worked_until_ns=self._work.ended_ns if self._work is not None else 0,
         )
         verdict = judge(self._settle, seen)
-        if verdict.ready or (seen.asked and seen.answered_ns is None) or not self._sees_sleep:
+        if verdict.ready or (seen.was_pinged and seen.answered_ns is None) or not self._sees_sleep:
             return verdict
         asleep = self._asleep()
         self._sees_sleep, self._awake = asleep is not None, asleep is not None and not asleep.until_ns

@@ -89,7 +89,7 @@ def profile_for(
     if kept is None:
         folder = _new(desktop, user)
     else:
-        folder, lock = _held(kept, desktop.name)
+        folder, lock = _lock_profile(kept, desktop.name)
         folder.mkdir(FOLDER, exist_ok=True)
     _begin(kind, folder, user)
     for stale, maker in office.locks(documents):
@@ -117,7 +117,7 @@ def _new(desktop: Path, user: OtherUser | None) -> Path:
     return folder
 
 
-def _held(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
+def _lock_profile(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
     """Return a free kept profile and its lock. A second desktop at the same time gets the next number."""
     for number in count(1):
         place = kept if number == 1 else kept.with_name(f"{kept.name}-{number}")

@@ -97,16 +97,16 @@ LONG = 4
 """Least length of a value that is looked for inside other values. A shorter one is part of many harmless variables."""
 
 
-def for_ours(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
+def for_ours(environ: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
     """Return the environment for the library's own processes: the X server, the window manager and the host.
 
     No variable contains one of ``values``, apart from those in `NEEDED`.
     """
-    return _on_a_display(variables_to_pass(ours, values))
+    return _on_a_display(variables_to_pass(environ, values))
 
 
 def for_programs(
-    ours: Mapping[str, str], added: Mapping[str, str], values: Collection[str] = (), *, inherits: Inherits = "needed"
+    environ: Mapping[str, str], added: Mapping[str, str], values: Collection[str] = (), *, inherits: Inherits = "needed"
 ) -> dict[str, str]:
     """Return the environment for a program on a desktop.
 
@@ -114,29 +114,29 @@ def for_programs(
     contains one of ``values``, apart from those in `NEEDED`. With "plain", variables that look like no key and no login
     are included.
     """
-    kept = variables_to_pass(ours, values)
+    kept = variables_to_pass(environ, values)
     if inherits == "plain":
         others = {
-            name: text for name, text in ours.items() if name not in OTHER_SESSION and not looks_private(name, text)
+            name: text for name, text in environ.items() if name not in OTHER_SESSION and not looks_private(name, text)
         }
         kept = harmless(others, values) | kept
-    asked = {name.strip() for name in ours.get(PASSED_ON, "").split(",")}
-    return {**_on_a_display(kept), **{name: text for name, text in ours.items() if name in asked}, **added}
+    asked = {name.strip() for name in environ.get(PASSED_ON, "").split(",")}
+    return {**_on_a_display(kept), **{name: text for name, text in environ.items() if name in asked}, **added}
 
 
-def withheld_names(ours: Mapping[str, str], values: Collection[str] = ()) -> list[str]:
+def withheld_names(environ: Mapping[str, str], values: Collection[str] = ()) -> list[str]:
     """Return the names of variables that a person's own program does not get because they look private.
 
     Variables for other work, such as a cloud's keys or a package registry's, are not named: they were not set for the
     program.
     """
-    given = for_programs(ours, {}, values, inherits="plain")
-    return sorted(name for name in ours if name not in given and not name.startswith(NOT_FOR_PROGRAMS))
+    given = for_programs(environ, {}, values, inherits="plain")
+    return sorted(name for name in environ if name not in given and not name.startswith(NOT_FOR_PROGRAMS))
 
 
-def variables_to_pass(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
+def variables_to_pass(environ: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
     """Return the listed variables, without those that contain one of these values or look secret."""
-    known = {name: text for name, text in ours.items() if name not in OTHER_SESSION and _is_known(name, text)}
+    known = {name: text for name, text in environ.items() if name not in OTHER_SESSION and _is_known(name, text)}
     return harmless(known, values)
 
 

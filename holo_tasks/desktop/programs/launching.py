@@ -25,14 +25,17 @@ from holo_tasks.desktop.x11.x_connection import XConnection
 
 @dataclass
 class Launch:
-    """The start of one program. ``order`` is the request for the desktop; the variables of ``ours`` have precedence."""
+    """The start of one program. ``order`` is the request for the desktop.
+
+    ``display_variables`` are the variables that connect the program to the desktop. They take precedence over others.
+    """
 
     order: Mapping[str, Any]
     folder: Path
     runtime: Path
     display: str
     bus: bus.Bus | None
-    ours: Mapping[str, str]
+    display_variables: Mapping[str, str]
     shared: SharedFolder | None
     profile: Profile = field(default_factory=lambda: Profile([]))
     sandbox: Sandbox | None = None
@@ -42,7 +45,7 @@ class Launch:
         on_bus = self.bus.environment() if self.bus is not None else {}
         silenced = {"NO_AT_BRIDGE"} - set(self.order["added"]) if on_bus else set()
         given = {name: text for name, text in self.order["app_env"].items() if name not in silenced}
-        return {"XDG_RUNTIME_DIR": str(self.runtime)} | on_bus | given | dict(self.ours)
+        return {"XDG_RUNTIME_DIR": str(self.runtime)} | on_bus | given | dict(self.display_variables)
 
     @cached_property
     def user(self) -> OtherUser | None:

@@ -132,11 +132,11 @@ class Program:
     def _is_missing(self, inside: Sequence[str]) -> bool:
         return shutil.which(inside[0], path=self._path) is None
 
-    def _without_window(self, said: str, status: int | None) -> str:
+    def _without_window(self, output: str, status: int | None) -> str:
         """Return an error message that begins with the program's name and ends with the advice of ``hint``."""
         what_to_do = self._what_to_do(status)
-        end = f"{'' if said.endswith(('.', ')')) else '.'} {what_to_do}" if what_to_do else ""
-        return f"The program {self.command[0]!r} {said}{end}"
+        end = f"{'' if output.endswith(('.', ')')) else '.'} {what_to_do}" if what_to_do else ""
+        return f"The program {self.command[0]!r} {output}{end}"
 
     @property
     def ended(self) -> bool:

@@ -207,15 +207,15 @@ def _request_pid(resources: Any, resource: int) -> Any:
     return resources.QueryClientIds(1, [wanted])
 
 
-def _pid_or_zero(asked: Any) -> int:
+def _pid_or_zero(request: Any) -> int:
     try:
-        return _pid_of_reply(asked)
+        return _pid_of_reply(request)
     except Refused:
         return 0
 
 
-def _pid_of_reply(asked: Any) -> int:
-    found = asked.reply().ids
+def _pid_of_reply(request: Any) -> int:
+    found = request.reply().ids
     return int(found[0].value[0]) if len(found) == 1 and found[0].length == 4 else 0
 
 

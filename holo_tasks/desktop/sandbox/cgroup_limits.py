@@ -72,15 +72,15 @@ class _Tree:
     """
 
     at: Path
-    ours: Path
+    own_group: Path
     rules: tuple[str, ...]
     for_all: bool
 
-    def above(self, control: str) -> Path | None:
+    def group_above(self, control: str) -> Path | None:
         """Return the group below which a group with this controller can be created, or ``None``."""
         if not self.for_all:
-            return self.ours if control in self.rules and os.access(self.ours, os.W_OK) else None
-        for group in (self.ours, *self.ours.parents):
+            return self.own_group if control in self.rules and os.access(self.own_group, os.W_OK) else None
+        for group in (self.own_group, *self.own_group.parents):
             if not group.is_relative_to(self.at):
                 return None
             with contextlib.suppress(OSError):
@@ -96,7 +96,7 @@ def put(pid: int, bounds: ResourceLimits, name: str, proc_folder: Path = OURS) -
     ``proc_folder`` is our folder in /proc. Raises `DesktopFailed` if a limit cannot be applied.
     """
     for control, files in bounds.groups().items():
-        parent = next((above for tree in _trees(proc_folder) if (above := tree.above(control)) is not None), None)
+        parent = next((above for tree in _trees(proc_folder) if (above := tree.group_above(control)) is not None), None)
         if parent is None:
             raise DesktopFailed(_cannot(control, "no control group here is this user's to divide"))
         group = parent / name
@@ -118,7 +118,9 @@ def clear(name: str, proc_folder: Path = OURS) -> None:
     """Remove the groups of this name after their processes have ended. Waits at most ``PATIENCE_S``."""
     until = time.monotonic() + PATIENCE_S
     for tree in _trees(proc_folder):
-        for group in {above / name for control in ("memory", "cpu") if (above := tree.above(control)) is not None}:
+        for group in {
+            above / name for control in ("memory", "cpu") if (above := tree.group_above(control)) is not None
+        }:
             while group.is_dir() and time.monotonic() < until:
                 try:
                     group.rmdir()

@@ -60,16 +60,18 @@ def is_kept(path: Path) -> bool:
     Hidden are the agent's own state, the folders of desktops, and the folders in ``NEVER``.
     """
     below_memory = MEMORY in path.parents  # below /dev/shm there are ordinary folders
-    kept = any(path.is_relative_to(place) and not (below_memory and place == DEVICES) for place in _kept())
+    kept = any(path.is_relative_to(place) and not (below_memory and place == DEVICES) for place in _protected_folders())
     return kept or any(part.startswith(DESKTOP) for part in path.parts)
 
 
 def _refusal(folder: Path) -> str | None:
     if is_kept(folder):
         return "it is hidden from every sandboxed program"
-    inside = next((place for place in (*_kept(), Path(tempfile.gettempdir())) if place.is_relative_to(folder)), None)
+    inside = next(
+        (place for place in (*_protected_folders(), Path(tempfile.gettempdir())) if place.is_relative_to(folder)), None
+    )
     return f"{inside} lies in it" if inside is not None else None
 
 
-def _kept() -> tuple[Path, ...]:
+def _protected_folders() -> tuple[Path, ...]:
     return (holo_home(os.environ).resolve(), *NEVER)

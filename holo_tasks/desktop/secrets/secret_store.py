@@ -34,9 +34,9 @@ class SecretStore:
         """Return the secrets whose values are in a text, in any spelling that the scrubber finds."""
         if not self._scrubber.may_hold(text):
             return []
-        return [secret for secret in self._secrets.values() if self._of(secret).holds(text)]
+        return [secret for secret in self._secrets.values() if self._scrubber_of(secret).holds(text)]
 
-    def _of(self, secret: Secret) -> Scrubber:
+    def _scrubber_of(self, secret: Secret) -> Scrubber:
         return Scrubber([secret], Codes([secret], time.time))
 
     def typed(self) -> None:

@@ -74,18 +74,18 @@ class ClipboardOffer:
                 elif isinstance(event, xcffib.xproto.SelectionClearEvent):
                     return  # another program owns the clipboard now, so a paste would not insert our text
 
-    def _answer(self, asked: Any) -> None:
-        core, place = self._link.conn.core, asked.property or asked.target
-        if asked.target == self._targets:
+    def _answer(self, request: Any) -> None:
+        core, place = self._link.conn.core, request.property or request.target
+        if request.target == self._targets:
             known = [self._targets, *self._kinds]
-            core.ChangeProperty(0, asked.requestor, place, ATOM, 32, len(known), known)
-        elif asked.target in self._kinds:
-            core.ChangeProperty(0, asked.requestor, place, asked.target, 8, len(self._text), self._text)
+            core.ChangeProperty(0, request.requestor, place, ATOM, 32, len(known), known)
+        elif request.target in self._kinds:
+            core.ChangeProperty(0, request.requestor, place, request.target, 8, len(self._text), self._text)
             self.fetched += 1
         else:
             place = 0
         reply = xcffib.xproto.SelectionNotifyEvent.synthetic(
-            asked.time, asked.requestor, asked.selection, asked.target, place
+            request.time, request.requestor, request.selection, request.target, place
         )
-        core.SendEvent(False, asked.requestor, 0, reply.pack())
+        core.SendEvent(False, request.requestor, 0, reply.pack())
         self._link.conn.flush()

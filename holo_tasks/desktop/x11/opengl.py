@@ -29,14 +29,14 @@ ASKING = (
 """Names of libraries that query GLX, as they stand in programs and scripts; and names of programs that use them."""
 
 
-def opengl_enabled(given: bool | None, environ: Mapping[str, str]) -> bool | None:
-    """Return whether a desktop gets OpenGL: ``given`` if it is set, else the value of HOLO_OPENGL.
+def opengl_enabled(option: bool | None, environ: Mapping[str, str]) -> bool | None:
+    """Return whether a desktop gets OpenGL: ``option`` if it is set, else the value of HOLO_OPENGL.
 
     Returns ``None`` if the desktop gets it as soon as a program asks. Raises `InvalidUsage` for an unknown value.
     """
     word = environ.get(SWITCH, "").strip().lower()
-    if given is not None or word in ("", "auto"):
-        return given
+    if option is not None or word in ("", "auto"):
+        return option
     if word not in ON | OFF:
         raise InvalidUsage(f"{SWITCH} is 1, 0 or auto, not {word!r}.")
     return word in ON

@@ -119,9 +119,9 @@ class XConnection:
         """Read a property that holds text; empty if the window lacks it."""
         return self.as_text(self.property(window, name))
 
-    def as_text(self, asked: Any) -> str:
+    def as_text(self, request: Any) -> str:
         """Wait for a requested property, and return it as text; empty if the window lacks it."""
-        reply = asked.reply()
+        reply = request.reply()
         if reply.format != 8:
             return ""
         raw = bytes(reply.value.buf())

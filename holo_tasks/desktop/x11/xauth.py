@@ -85,21 +85,21 @@ def read(path: Path) -> list[Cookie]:
     return entries
 
 
-def borrow(display: str, theirs: str | None, mine: Path) -> Path:
+def borrow(display: str, source: str | None, target: Path) -> Path:
     """Return an Xauthority file for a borrowed display that python3-xlib can use too.
 
-    ``theirs`` is the display's file if it is not ``~/.Xauthority``. The cookie is copied to ``mine`` if it is found; a
-    display without a file gets an empty ``mine``. Otherwise the display's own file is returned.
+    ``source`` is the display's file if it is not ``~/.Xauthority``. The cookie is copied to ``target`` if it is found;
+    a display without a file gets an empty ``target``. Otherwise the display's own file is returned.
     """
     host, _, number = display.rpartition(":")
     number = number.partition(".")[0]
-    path = Path(theirs) if theirs else Path.home() / ".Xauthority"
+    path = Path(source) if source else Path.home() / ".Xauthority"
     local = host in ("", "unix") and number.isdigit()
     data = find(path, int(number)) if local else None
     if data is None and path.exists():
         return path
     if data is None:
-        mine.touch(mode=0o600)
+        target.touch(mode=0o600)
     else:
-        write(mine, int(number), data)
-    return mine
+        write(target, int(number), data)
+    return target

@@ -47,22 +47,22 @@ async def ask(
     question: Question,
     till: CallAccount,
     read: Callable[[dict[str, Any]], T],
-    asked: QuestionCalls | None = None,
+    calls: QuestionCalls | None = None,
 ) -> T:
     """Return the result of ``read`` for the reply; ``read`` raises `UnusableReply` for a reply that it rejects.
 
     A rejected reply is corrected: the model is asked again. Call this function again with the same
-    ``asked`` after a transient fault. Raises `ModelFailed` after too many corrections, and `InvalidUsage` if the
+    ``calls`` after a transient fault. Raises `ModelFailed` after too many corrections, and `InvalidUsage` if the
     question does not fit the model's context.
     """
-    asked = asked or QuestionCalls()
-    corrections = asked.corrections
+    calls = calls or QuestionCalls()
+    corrections = calls.corrections
     while True:
         text = f"{question.text}\n\n{corrections.last.text}" if corrections.last else question.text
         request = model.question(text, question.shots, question.schema, thinking=question.thinking)
         fit(request, model.context_tokens)
-        asked.attempts += 1
-        reply = await predict(model, request, till, attempt=asked.attempts, purpose=question.purpose)
+        calls.attempts += 1
+        reply = await predict(model, request, till, attempt=calls.attempts, purpose=question.purpose)
         try:
             if reply.finish_reason == "length":
                 raise UnusableReply("the reply was cut off", correction="Your last reply was cut off: be brief.")

@@ -114,7 +114,7 @@ async def _mismatch(services: Services, end: _PressPoint, seen: NewestScreen) ->
 def _by_tree(elements: Elements, tree: ElementTree, end: _PressPoint, seen: NewestScreen) -> Mismatch | None:
     """Return the contradiction in a tree if the redacted tree shows the same one."""
     found = []
-    for each in (tree, redacted_tree(tree, seen.masks, elements.tell, unseen=elements.unseen)):
+    for each in (tree, redacted_tree(tree, seen.masks, elements.text_filter, unseen=elements.unseen)):
         spot = spot_in(each, end.at)
         found.append(None if spot is None else end.mismatch(spot, controls_in(each)))
     by_all, outside = found

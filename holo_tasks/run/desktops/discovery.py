@@ -44,12 +44,12 @@ FILES_S = 1.0
 class Discovery:
     """Collects the inventory once and gives every conversation of the run the same text.
 
-    ``tell`` removes private text before it leaves this machine. Without ``unseen``, closed menus are left out, since no
-    redaction has seen them. Without ``screen``, window titles, menus and recent files are left out.
+    ``text_filter`` removes private text before it leaves this machine. Without ``unseen``, closed menus are left out,
+    since no redaction has seen them. Without ``screen``, window titles, menus and recent files are left out.
     """
 
     wanted: Discover
-    tell: TextFilter = scrub_text
+    text_filter: TextFilter = scrub_text
     unseen: bool = True
     screen: bool = True
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
@@ -91,14 +91,14 @@ class Discovery:
             menus={
                 one_line(program, PROGRAM_CHARACTERS): self._redacted_texts(each)
                 for name, each in menus.items()
-                if (program := self.tell(name))
+                if (program := self.text_filter(name))
             },
             recent=self._redacted_texts(files or ()) if self.screen else (),
         )
 
     def _redacted_texts(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Return the texts after redaction; a text with private content is dropped."""
-        return tuple(filter(None, map(self.tell, texts)))
+        return tuple(filter(None, map(self.text_filter, texts)))
 
     async def _windows_and_menus(self, run: Run, desktop: Any) -> Screen:
         """Return window titles and menus, without masked windows and windows on other monitors.

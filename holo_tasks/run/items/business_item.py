@@ -136,7 +136,7 @@ class Attempt:
     intent: int | None = None
     finished: bool = False
     """Whether the result is stored. An error after that does not put the item on the list."""
-    told: str = ""
+    reported_reason: str = ""
     """Message for the user if the item could not be put on the dead-letter list."""
 
     async def do_once(self, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -242,7 +242,7 @@ class Attempt:
         if outer is not None:
             outer.listed.add(item.goal)
         earlier = claim.earlier[-1].trace if claim is not None and claim.earlier else ""
-        self.told = await file_item(
+        self.reported_reason = await file_item(
             self.books.items,
             self.books.home,
             item.token,

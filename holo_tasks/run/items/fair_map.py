@@ -83,7 +83,7 @@ class FairMap(Generic[T, R]):
             raise self._why
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether all workers have ended."""
         return all(worker.done() for worker in self._workers)
 

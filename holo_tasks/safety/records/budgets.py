@@ -143,9 +143,9 @@ class Budgets:
         """Return a quote, or ``None`` while another call probes how the server bills."""
         with self._store.transaction() as db:
             known = self._meters.read(db, meter)
-            return None if known is None else Quote(self._left(db, scopes), *known)
+            return None if known is None else Quote(self._headroom(db, scopes), *known)
 
-    def _left(self, db: sa.Connection, scopes: Sequence[Guard]) -> int:
+    def _headroom(self, db: sa.Connection, scopes: Sequence[Guard]) -> int:
         rows = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope.in_([scope.key for scope in scopes])))
         used = {row.scope: int(row.spent_micro + row.held_micro) for row in rows}
         return min((scope.limits.max_cost_micro or 0) - used.get(scope.key, 0) for scope in scopes)

@@ -211,7 +211,7 @@ class Handoffs:
             mine = sa.and_(SUSPENSIONS.c.flow_run_id == flow_run_id, SUSPENSIONS.c.asker != attempt)
             return [self._handoff(row, self._store.now_s(db)) for row in db.execute(_ALL.where(mine, _OPEN)).all()]
 
-    def answer_for(self, flow_run_id: str, attempt: str, asked: str, *, begun: bool) -> Handoff | None:
+    def answer_for(self, flow_run_id: str, attempt: str, question: str, *, begun: bool) -> Handoff | None:
         """Return the answered hand-off of a suspended flow run for this attempt to continue with, or ``None``.
 
         An attempt that was ``begun`` by an answer also takes over the answers that earlier attempts of the flow run
@@ -224,7 +224,7 @@ class Handoffs:
             held = [row.handoff for row in db.execute(rows).all() if row.attempt != attempt]
             taken = sa.update(SUSPENSIONS).where(SUSPENSIONS.c.handoff.in_(held))
             db.execute(taken.values(attempt=attempt if begun else _OVER))
-            matching = (mine, SUSPENSIONS.c.attempt == attempt, SUSPENSIONS.c.asked == asked)
+            matching = (mine, SUSPENSIONS.c.attempt == attempt, SUSPENSIONS.c.asked == question)
             newest = _ALL.where(*matching).order_by(_ROW.closed_at.desc(), _ROW.id).limit(1)
             found = db.execute(newest).one_or_none()
             return self._handoff(found, self._store.now_s(db)) if found else None

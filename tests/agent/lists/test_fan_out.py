@@ -188,7 +188,7 @@ async def test_fruitless_or_limited_batches_end_the_fan_out() -> None:
     async with workers("vain", nothing) as had:
         with pytest.raises(NeedsPerson, match="no such block"):
             await fan_out.fan_out("vain", "checking/vain")
-    assert len(had) == fan_out.IN_VAIN
+    assert len(had) == fan_out.MOST_FAILED_IN_A_ROW
 
     async def limited(number: int, run: FlowRun) -> State[Any]:
         return Failed(name="Limit: max_cost_usd", message="It costs too much.")

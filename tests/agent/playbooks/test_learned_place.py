@@ -57,7 +57,7 @@ async def night(home: Path) -> Learning:
     else:
         found.fitted = 1
     await found.finish()
-    assert not found.off
+    assert not found.why_off
     return found
 
 

@@ -183,12 +183,12 @@ async def test_desktops_that_start_together_share_one_look_at_the_versions(tmp_p
     class Slow(Learning):
         async def begin(self) -> None:
             looks.append(await asyncio.sleep(0))
-            self.off = "looked up"
+            self.why_off = "looked up"
             self.begun.set()
 
     run: Any = SimpleNamespace(learning={})
     run.whole = run
     asked = [Slow(run, "one", None, "place") for _ in range(2)]
     found = await asyncio.gather(*(_begin_learning(run, "place/one", one) for one in asked))
-    assert [one.off for one in found] == ["looked up"] * 2
+    assert [one.why_off for one in found] == ["looked up"] * 2
     assert len(looks) == 1

@@ -109,10 +109,10 @@ class _Watched(RecentFrames):
         pencil.text((380, 94), clock, fill="black")
         return Picture(SIZE, image.tobytes("raw", "BGRX"))
 
-    def _arranged(self, where: InputTarget) -> WindowStack:
+    def _read_windows(self, where: InputTarget) -> WindowStack:
         return self._windows
 
-    def _sighting(self, where: InputTarget, windows: WindowStack) -> Sighting:
+    def _capture_rows(self, where: InputTarget, windows: WindowStack) -> Sighting:
         return Sighting(self._screenshot("09:41:08"), windows)
 
     def pressed(self) -> str:

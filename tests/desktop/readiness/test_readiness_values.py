@@ -149,7 +149,7 @@ class Repaints:
 class Watched:
     """Programs whose processes, pointer and documents a test sets. The kernel reports no connections."""
 
-    unknown = False
+    is_target_unknown = False
 
     def __init__(self) -> None:
         self.pointer, self.documents, self.processes = Pointer(), frozenset[object](), list[int]()

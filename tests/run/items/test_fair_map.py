@@ -108,7 +108,7 @@ async def test_a_consumer_that_stops_early_starts_no_items_and_lets_running_ones
     for item in range(100):
         work.gate(item).set()
     await mapped.finish()
-    assert mapped.over
+    assert mapped.is_over
     assert work.begun == work.ended
     assert len(work.begun) <= begun + 1
     assert not work.cancelled
