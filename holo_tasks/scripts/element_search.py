@@ -86,7 +86,7 @@ def find_element(
 
 def _in_table(found: Sequence[Element], relation: str, label: str, tree: ElementTree) -> list[Element]:
     """Return the elements whose row of a table or list has a text, or whose column has a heading."""
-    named = {each.id for each in tree.find(None, label) if holds_values(label, each.name, told=True)}
+    named = {each.id for each in tree.find(None, label) if holds_values(label, each.name, reported=True)}
     if relation == "column":
         return [each for each in found if (head := tree.heading_of(each)) is not None and head.id in named]
     return [each for each in found if any(other.id in named for other in tree.row_of(each))]
@@ -127,7 +127,7 @@ def check_focus(wanted: ElementTarget, sight: Sight) -> None:
 
 def is_title(pattern: str, title: str) -> bool:
     """Return whether a title matches a pattern. Values in the pattern must match word for word."""
-    return matches(pattern, title) and holds_values(pattern, title, told=True)
+    return matches(pattern, title) and holds_values(pattern, title, reported=True)
 
 
 def field_of(label: str, sight: Sight) -> Box | None:

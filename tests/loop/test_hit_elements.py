@@ -127,7 +127,7 @@ def test_traces_from_before_elements_are_still_valid() -> None:
 
 @pytest.mark.parametrize("how", [{}, {"unseen": False}])
 async def test_only_unmasked_texts_are_recorded(how: dict[str, Any]) -> None:
-    (hit,) = await hits(TellsTree(FORM), CLICK, tell=lambda text: text.replace("Save", "***"), **how)
+    (hit,) = await hits(TellsTree(FORM), CLICK, text_filter=lambda text: text.replace("Save", "***"), **how)
     assert hit["name"] == "***"
 
 

@@ -197,7 +197,7 @@ async def test_masked_controls_are_not_named(box: Box) -> None:
 
 
 async def test_a_name_with_a_secret_is_not_reported() -> None:
-    case = Case(click("Save", DELETE), tell=lambda text: text.replace("Delete", "Hidden"))
+    case = Case(click("Save", DELETE), text_filter=lambda text: text.replace("Delete", "Hidden"))
     assert len(await case.presses()) == 1
 
 

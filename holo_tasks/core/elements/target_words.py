@@ -155,7 +155,7 @@ def subject_named(description: str, name: str) -> Subject | None:
 
 def mentions_field(description: str) -> bool:
     """Say whether a description has a word for an input field."""
-    return any(_ROLES.get(unit) == FIELD_ROLES for unit in _paired(_units(description)))
+    return any(_ROLES.get(unit) == FIELD_ROLES for unit in _with_joined_roles(_units(description)))
 
 
 def _is_phrase(description: str, name: str) -> bool:

@@ -31,25 +31,25 @@ def test_the_screen_must_be_quiet_for_a_while_after_a_repaint():
 
 
 def test_after_a_gesture_the_first_change_is_awaited_for_a_limited_time():
-    known = {"acted_ns": 0, "asked": True, "answered_ns": 1}
+    known = {"acted_ns": 0, "was_pinged": True, "answered_ns": 1}
     assert judge(Settle(), at(100, **known)).wait_ns == 200 * MS
     assert judge(Settle(), at(300, **known)).ready
 
 
 def test_a_repaint_before_the_gesture_is_not_its_effect():
-    known = {"acted_ns": 0, "asked": True, "answered_ns": 1}
+    known = {"acted_ns": 0, "was_pinged": True, "answered_ns": 1}
     assert judge(Settle(), at(100, (-1, WHOLE), **known)).wait_ns == 200 * MS
 
 
 def test_a_program_that_has_not_answered_a_ping_is_busy_on_a_quiet_screen():
-    busy = at(1500, (1, WHOLE), acted_ns=0, asked=True)
+    busy = at(1500, (1, WHOLE), acted_ns=0, was_pinged=True)
     assert not judge(Settle(), busy).ready
-    given_up = judge(Settle(), at(15_000, (1, WHOLE), acted_ns=0, asked=True))
+    given_up = judge(Settle(), at(15_000, (1, WHOLE), acted_ns=0, was_pinged=True))
     assert (given_up.ready, given_up.settled) == (True, False)
 
 
 def test_after_the_ping_answer_there_is_time_to_draw():
-    late = at(1501, (1, WHOLE), acted_ns=0, asked=True, answered_ns=1500)
+    late = at(1501, (1, WHOLE), acted_ns=0, was_pinged=True, answered_ns=1500)
     assert judge(Settle(), late).wait_ns == 49 * MS
 
 
@@ -94,7 +94,7 @@ def test_waiting_times_must_be_nonnegative_numbers(name, value):
 
 
 def test_a_screen_whose_programs_sleep_is_ready_after_a_moment():
-    known = {"acted_ns": 0, "asked": True, "answered_ns": 2, "asleep_ns": 3, "until_ns": 5000}
+    known = {"acted_ns": 0, "was_pinged": True, "answered_ns": 2, "asleep_ns": 3, "until_ns": 5000}
     assert judge(Settle(), at(8, (1, WHOLE), **known)).wait_ns == 5 * MS
     verdict = judge(Settle(), at(13, (1, WHOLE), **known))
     assert (verdict.ready, verdict.settled) == (True, True)
@@ -105,11 +105,11 @@ def test_no_first_change_is_awaited_from_sleeping_programs():
 
 
 def test_a_program_that_will_wake_before_the_capture_is_awaited():
-    known = {"acted_ns": 0, "asked": True, "answered_ns": 2, "asleep_ns": 3}
+    known = {"acted_ns": 0, "was_pinged": True, "answered_ns": 2, "asleep_ns": 3}
     assert judge(Settle(), at(20, (1, WHOLE), **known, until_ns=51)).wait_ns == 32 * MS
     assert judge(Settle(), at(20, (1, WHOLE), **known, until_ns=52)).ready
 
 
 def test_a_busy_program_is_awaited_even_if_all_processes_sleep():
-    known = {"acted_ns": 0, "asked": True, "asleep_ns": 3, "until_ns": 5000}
+    known = {"acted_ns": 0, "was_pinged": True, "asleep_ns": 3, "until_ns": 5000}
     assert not judge(Settle(), at(100, (1, WHOLE), **known)).ready

@@ -205,7 +205,7 @@ def test_the_typing_process_reports_the_areas_whatever_error_occurred(error: Exc
         def explain(self, error: Exception) -> Exception:
             return DesktopFailed("The X server is gone.")
 
-        def typed(self) -> list[Typed]:
+        def take_typed_places(self) -> list[Typed]:
             told, self.left = self.left, []
             return told
 
