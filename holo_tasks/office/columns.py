@@ -1,6 +1,6 @@
 """Convert and style the values of a workbook's columns.
 
-`Column` declares a column. `content` checks a value, and `put` and `current_content` write and read a cell.
+`Column` declares a column. `content` checks a value, `look` returns its style, and `current_content` reads a cell.
 """
 
 from __future__ import annotations
@@ -9,12 +9,10 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from holo_tasks.core.errors import InvalidUsage
-
-if TYPE_CHECKING:
-    from openpyxl.cell.cell import Cell
+from holo_tasks.office.styles_part import Look
 
 Kind = Literal["text", "money", "date", "datetime", "status", "link"]
 Value = str | int | float | Decimal | date | datetime | None
@@ -105,8 +103,8 @@ def clean_text(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 
-def current_content(cell: Cell, column: Column) -> CellContent:
-    """Return the present content of a cell, comparable with the result of `content`."""
+def current_content(cell: Any, column: Column, link: str | None = None) -> CellContent:
+    """Return the present content of a cell of openpyxl, comparable with the result of `content`."""
     value: Any = cell.value
     if value is None or value == "":
         return CellContent(None)
@@ -117,8 +115,39 @@ def current_content(cell: Cell, column: Column) -> CellContent:
         return CellContent(whole.date() if column.kind == "date" else whole, cell.number_format)
     if column.kind in ("date", "money", "datetime") and not isinstance(value, str):
         return CellContent(str(value), cell.number_format)
-    link = cell.hyperlink.target if column.kind == "link" and cell.hyperlink else None
-    return CellContent(str(value).replace("\r\n", "\n"), link=link)
+    return CellContent(str(value).replace("\r\n", "\n"), link=link if column.kind == "link" else None)
+
+
+def same_content(current: CellContent, wanted: CellContent) -> bool:
+    """Return whether a cell needs no change. A person may have chosen another format for the same value."""
+    if (current.value, current.link) != (wanted.value, wanted.link):
+        return False
+    return current.number_format == wanted.number_format or keeps_format(current.number_format, wanted)
+
+
+def keeps_format(present: str, wanted: CellContent) -> bool:
+    """Return whether a cell's present number format shows the wanted content correctly.
+
+    A text has any format, a day or moment any date format, and an amount any format with the same currency.
+    """
+    from openpyxl.styles.numbers import is_date_format
+
+    if isinstance(wanted.value, date):
+        return present != "General" and bool(is_date_format(present))
+    if isinstance(wanted.value, Decimal):
+        return (
+            present != "General"
+            and not is_date_format(present)
+            and _currency(present) == _currency(wanted.number_format)
+        )
+    return True
+
+
+def _currency(number_format: str) -> str:
+    """Return the currency that a number format shows, as a symbol or code, or an empty string."""
+    shown = re.sub(r"\[\$([^\]-]*)[^\]]*\]", r"\1", number_format)
+    match = re.search(r"[€£¥]|(?<!\[)\$|\b[A-Z]{3}\b", re.sub(r"\[[A-Za-z]+\]", "", shown))
+    return {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}.get(match[0], match[0]) if match else ""
 
 
 def plain_value(cell: Any) -> Any:
@@ -132,24 +161,23 @@ def plain_value(cell: Any) -> Any:
     return "" if cell is None else cell if isinstance(cell, bool | int | float) else str(cell)
 
 
-def put(cell: Cell, column: Column, what: CellContent) -> None:
-    """Write content into a cell. A person's formatting stays, except for formats that follow from the value."""
-    from openpyxl.styles import Font, PatternFill
+def look(column: Column, wanted: CellContent, present: str) -> Look:
+    """Return the changes of a cell's style that follow from its value; ``present`` is its number format.
 
-    cell.value = what.value
-    cell.number_format = what.number_format
-    if isinstance(what.value, str):
-        # openpyxl would make "=…" a formula and "#N/A" an error; a quote prefix keeps it text when edited.
-        cell.data_type = "s"
-        cell.quotePrefix = what.value.startswith(_FORMULA_STARTS)
+    Everything else about the style is a person's choice.
+    """
+    text = wanted.value if isinstance(wanted.value, str) else None
+    changes: dict[str, Any] = {"number_format": None if keeps_format(present, wanted) else wanted.number_format}
+    if wanted.value is not None:
+        # A quote prefix keeps a text such as "=1+1" text when a person edits the cell.
+        changes["quote_prefix"] = text is not None and text.startswith(_FORMULA_STARTS)
     if column.kind == "link":
-        cell.hyperlink = what.link
-        cell.font = Font(color="0563C1", underline="single") if what.link else Font()
+        changes |= {"ink": "0563C1" if wanted.link else "", "underline": bool(wanted.link)}
     if column.kind == "status":
-        words = str(what.value or "").casefold()
-        fill, ink = next((two for start, two in _STATUS.items() if words.startswith(start)), (None, None))
-        cell.fill = PatternFill("solid", fgColor=fill) if fill else PatternFill()
-        cell.font = Font(bold=True, color=ink) if ink else Font(bold=True)
+        words = str(wanted.value or "").casefold()
+        fill, ink = next((two for start, two in _STATUS.items() if words.startswith(start)), ("", ""))
+        changes |= {"fill": fill, "ink": ink, "bold": True}
+    return Look(**changes)
 
 
 def _money(column: Column, value: object, currency: str) -> CellContent:

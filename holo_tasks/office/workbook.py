@@ -10,21 +10,29 @@ import logging
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
+from xml.parsers.expat import ExpatError
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, file_lock, naming_the_cause, replace_whole
-from holo_tasks.office.columns import CellContent, Column, clean_text, content, current_content, plain_value, put
-from holo_tasks.office.lost_parts import lost_parts
+from holo_tasks.office.columns import (
+    CellContent,
+    Column,
+    clean_text,
+    content,
+    current_content,
+    plain_value,
+    same_content,
+)
+from holo_tasks.office.existing_sheet import ExistingSheet, Occupied, add_sheet
+from holo_tasks.office.package import BookPackage, Sheet
 
 if TYPE_CHECKING:
-    from openpyxl import Workbook as Book
-    from openpyxl.cell.cell import Cell
     from openpyxl.worksheet.worksheet import Worksheet
 
 __all__ = ["Column", "FileBusy", "FileNotWritten", "Workbook"]
@@ -35,22 +43,9 @@ MAX_UNPACKED = 300 * 1024 * 1024
 # openpyxl raises any of these for an invalid file.
 BROKEN = (
     zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError,
-    IndexError, EOFError, NotImplementedError, ArithmeticError, RecursionError, AssertionError,
+    IndexError, EOFError, NotImplementedError, ArithmeticError, RecursionError, AssertionError, ExpatError,
+    StopIteration,
 )  # fmt: skip
-
-
-@dataclass
-class _Rows:
-    """Row numbers by key. ``last`` is the last row that holds something; formats and borders alone do not count."""
-
-    last: int
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    def add(self, key: str) -> int:
-        """Return the number of a new row for this key."""
-        self.last += 1
-        self.numbers[key] = self.last
-        return self.last
 
 
 class Workbook:
@@ -106,27 +101,19 @@ class Workbook:
 
     def upsert_many(self, rows: Iterable[Mapping[str, object]]) -> int:
         """Add or update all rows or none, as `upsert` does; return the number of new rows."""
-        checked = [self._checked(row) for row in rows]
+        wanted: dict[str, dict[str, CellContent]] = {}
+        for row in rows:
+            checked = self._checked(row)
+            wanted.setdefault(_key(checked[self.key].value), {}).update(checked)
         _require_openpyxl()
         with file_lock(self.path, timeout_s=self.lock_timeout_seconds):
-            book, before, data = self._open()
-            added, changed = 0, not before
-            places = self._places(book[self.sheet])
-            known = self._known(book[self.sheet], places)
-            for wanted in checked:
-                new, different = self._write(book[self.sheet], places, known, wanted)
-                added += new
-                changed = changed or different
-            if changed:
+            data, is_new = self._open()
+            with self._naming_damage():
+                changed, added = self._changed(data, wanted)
+            if changed is not None or is_new:
                 for notice in self.notices:
                     _log.warning("%s", notice)
-                _cover(book[self.sheet])
-                with naming_the_cause(self.path):
-                    packed = io.BytesIO()
-                    book.save(packed)
-                if data:
-                    self._check_nothing_lost(data, packed.getvalue())
-                replace_whole(self.path, packed.getvalue())
+                replace_whole(self.path, data if changed is None else changed)
         return added
 
     def rows(self) -> list[dict[str, object]]:
@@ -134,23 +121,25 @@ class Workbook:
         _require_openpyxl()
         if not self.path.exists():
             return []
-        book, _, _ = self._open()
-        sheet = book[self.sheet]
-        places = self._places(sheet)
-        return [
-            {
-                name: current_content(_cell(sheet, number, places[name]), column).value
-                for name, column in self.columns.items()
-            }
-            for number in self._known(sheet, places).numbers.values()
-        ]
+        data, _ = self._open()
+        with self._naming_damage():
+            lines = _Lines(data, self.sheet)
+            places = self._places(lines.headings)
+            totals = ExistingSheet(data, self.sheet, self.path).totals(places[self.key])
+            found: dict[str, dict[str, object]] = {}
+            for number, cells in lines:
+                key = _key(cells[places[self.key]].value) if places[self.key] in cells else ""
+                if key and key not in found and number not in totals:
+                    current = self._current(cells, places)
+                    found[key] = {name: current[name].value if name in current else None for name in self.columns}
+        return list(found.values())
 
     def has_sheet(self) -> bool:
         """Return whether the file has this sheet. `upsert` adds a missing one."""
         _require_openpyxl()
         with naming_the_cause(self.path):
             data = self.path.read_bytes()
-        return bool(data) and self.sheet in self._parsed(data).sheetnames
+        return bool(data) and any(one.name == self.sheet for one in self._sheets(data))
 
     def _checked(self, row: Mapping[str, object]) -> dict[str, CellContent]:
         if unknown := sorted(set(row) - set(self.columns)):
@@ -163,67 +152,106 @@ class Workbook:
             out[name] = content(column, value, str(row.get(column.currency_column) or ""))
         return out
 
-    def _check_nothing_lost(self, before: bytes, after: bytes) -> None:
-        """Raise `InvalidUsage` if the new file lacks contents of the file that is there."""
-        if lost := lost_parts(before, after):
-            raise InvalidUsage(
-                f"{self.path} has {', '.join(lost)}, which would be lost when rows are written. Nothing was written. "
-                "Remove them, or give another path."
-            )
-
-    def _open(self) -> tuple[Book, bool, bytes]:
-        """Return the workbook with the sheet in it, whether the sheet existed before, and the bytes of the file."""
-        import openpyxl
-
+    def _open(self) -> tuple[bytes, bool]:
+        """Return the file with the sheet and its headings in it, and whether the file on disk lacks them."""
         with naming_the_cause(self.path):
             try:
                 data = self.path.read_bytes()
             except FileNotFoundError:
-                data = b""
+                return self._new_book(), True
             if data and not os.access(self.path, os.W_OK):
                 raise InvalidUsage(f"{self.path} is write-protected: allow writing or give another path.")
-            if not data and self.path.exists():
+            if not data:
                 raise InvalidUsage(f"{self.path} is empty, not a workbook: remove it or give another path.")
-        book = self._parsed(data) if data else openpyxl.Workbook()
-        if not data:
-            book.remove(book.worksheets[0])
-            book.properties.title = self.title
-            book.properties.creator = "prefect-holo"
-            book.properties.description = f"One row per {self.key}, written by holo_tasks."
-        if self.sheet not in book.sheetnames:
-            self._furnish(book.create_sheet(self.sheet))
-            return book, False, data
-        sheet = book[self.sheet]
-        if not hasattr(sheet, "auto_filter"):
+        sheet = next((one for one in self._sheets(data) if one.name == self.sheet), None)
+        if sheet is not None and not sheet.has_cells:
             raise InvalidUsage(f"{self.path} has a chart named {self.sheet!r}: give another sheet name.")
-        if sheet.max_row == 1 and sheet.max_column == 1 and _cell(sheet, 1, 1).value is None:
-            self._furnish(sheet)
-            return book, False, data
-        return book, True, data
+        with self._naming_damage():
+            is_new = sheet is None
+            if is_new:
+                pattern = BookPackage(self._new_book())
+                data = add_sheet(data, self.sheet, pattern.read(pattern.sheets()[0].part))
+            if is_new or _Lines(data, self.sheet).is_empty:
+                existing = ExistingSheet(data, self.sheet, self.path)
+                existing.write_headings([Column(clean_text(name)) for name in self.columns])
+                return existing.packed(), True
+        return data, False
 
-    def _parsed(self, data: bytes) -> Book:
-        import openpyxl
-
+    def _sheets(self, data: bytes) -> list[Sheet]:
+        """Return the sheets of a file. Raises `InvalidUsage` if it is not a workbook that can be read."""
         if data.startswith(_OLE_MAGIC):
             raise InvalidUsage(
                 f"{self.path} is password-protected or an old .xls file: save it as a plain .xlsx or give another path."
             )
-        try:
+        with self._naming_damage():
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 if sum(one.file_size for one in packed.infolist()) > MAX_UNPACKED:
                     raise InvalidUsage(f"{self.path} is too big to be added to: give another path.")
-            macros = self.path.suffix.lower() == ".xlsm"
-            return openpyxl.load_workbook(io.BytesIO(data), rich_text=True, keep_vba=macros)
-        except (*BROKEN, OSError):  # the bytes are in memory, so an OSError is about their content
+            return BookPackage(data).sheets()
+
+    @contextmanager
+    def _naming_damage(self) -> Iterator[None]:
+        """Convert the errors of an invalid file into an error that says what to do."""
+        try:
+            yield
+        except InvalidUsage:
+            raise
+        except (*BROKEN, OSError) as error:  # the bytes are in memory, so an OSError is about their content
             raise InvalidUsage(
                 f"{self.path} is not a workbook or is damaged: move it away or give another path."
-            ) from None
+            ) from error
 
-    def _places(self, sheet: Worksheet) -> dict[str, int]:
+    def _changed(self, data: bytes, wanted: Mapping[str, dict[str, CellContent]]) -> tuple[bytes | None, int]:
+        """Return the file with the wanted rows and the number of new ones; ``None`` if nothing differs."""
+        sheet, lines = ExistingSheet(data, self.sheet, self.path), _Lines(data, self.sheet)
+        places = self._places(lines.headings)
+        table, totals = sheet.table(places[self.key]), sheet.totals(places[self.key])
+        occupied, numbers = Occupied(), {}
+        updates: list[tuple[int, list[tuple[int, Column, CellContent]]]] = []
+        area = {*table.columns, *places.values()} if table else set()
+        for number, cells in lines:
+            occupied.note(number, cells, table, area)
+            key = _key(cells[places[self.key]].value) if places[self.key] in cells else ""
+            if not key or key in numbers or number in totals:
+                continue  # if a person copied a row, the first one counts
+            numbers[key] = number
+            if key in wanted:
+                links = {place: sheet.link(number, place) for place in places.values()}
+                current = self._current(cells, places, links)
+                differing = [
+                    (places[name], self.columns[name], value)
+                    for name, value in wanted[key].items()
+                    if name != self.key and not same_content(current.get(name, CellContent(None)), value)
+                ]
+                updates += [(number, differing)] if differing else []
+        new = [row for key, row in wanted.items() if key not in numbers]
+        if not new and not updates:
+            return None, 0
+        sheet.check_writable()
+        for number, changes in updates:
+            sheet.write(number, changes, new=False)
+        if new:
+            first = sheet.make_room(len(new), places.values(), places[self.key], occupied)
+            for number, row in enumerate(new, start=first):
+                values = ((places[name], self.columns[name], row.get(name, CellContent(None))) for name in self.columns)
+                sheet.write(number, values, new=True)
+        return sheet.packed(), len(new)
+
+    def _current(
+        self, cells: Mapping[int, Any], places: Mapping[str, int], links: Mapping[int, str | None] = {}
+    ) -> dict[str, CellContent]:
+        """Return the present content of a row's cells by column name."""
+        return {
+            name: current_content(cells[place], self.columns[name], links.get(place))
+            for name, place in places.items()
+            if place in cells
+        }
+
+    def _places(self, first: Mapping[int, Any]) -> dict[str, int]:
         """Return the present number of each column, since a person may have moved columns."""
         headings: dict[str, int] = {}
-        for number, cell in enumerate(sheet[1], start=1):
-            name = key_text(str(cell.value or ""))
+        for number, cell in first.items():
+            name = key_text(str(cell.value))
             if name in headings and name in self.columns:
                 raise InvalidUsage(f"Sheet {self.sheet!r} of {self.path} has two columns {name!r}: rename one.")
             headings.setdefault(name, number)
@@ -235,35 +263,19 @@ class Workbook:
             )
         return {name: headings[key_text(name)] for name in self.columns}
 
-    def _known(self, sheet: Worksheet, places: Mapping[str, int]) -> _Rows:
-        """Return the row number of each key. If a person copied a row, the first one counts."""
-        # Not sheet.cell(), which would make a cell in each row that a person only formatted.
-        cells = {place: cell for place, cell in sheet._cells.items() if cell.value is not None}
-        known = _Rows(last=max((row for row, _ in cells), default=1))
-        for row, column in sorted(cells):
-            if row > 1 and column == places[self.key] and (key := _key(cells[row, column].value)):
-                known.numbers.setdefault(key, row)
-        return known
+    def _new_book(self) -> bytes:
+        """Return the file of a new workbook with the sheet and its headings."""
+        import openpyxl
 
-    def _write(
-        self, sheet: Worksheet, places: Mapping[str, int], known: _Rows, wanted: Mapping[str, CellContent]
-    ) -> tuple[bool, bool]:
-        """Write one row; return whether it is new, and whether any cell differs."""
-        from openpyxl.styles import Alignment
-
-        key = _key(wanted[self.key].value)
-        new = key not in known.numbers
-        number = known.add(key) if new else known.numbers[key]
-        different = new
-        for name, column in self.columns.items():
-            cell = _cell(sheet, number, places[name])
-            if new:
-                cell.alignment = Alignment(vertical="top", wrap_text=column.shown_width >= 40)
-                put(cell, column, wanted.get(name, CellContent(None)))
-            elif name in wanted and name != self.key and current_content(cell, column) != wanted[name]:
-                put(cell, column, wanted[name])
-                different = True
-        return new, different
+        book = openpyxl.Workbook()
+        book.remove(book.worksheets[0])
+        book.properties.title = self.title
+        book.properties.creator = "prefect-holo"
+        book.properties.description = f"One row per {self.key}, written by holo_tasks."
+        self._furnish(book.create_sheet(self.sheet))
+        packed = io.BytesIO()
+        book.save(packed)
+        return packed.getvalue()
 
     def _furnish(self, sheet: Worksheet) -> None:
         """Give an empty sheet its headings and the format of a finished table."""
@@ -272,8 +284,8 @@ class Workbook:
         from openpyxl.worksheet.properties import PageSetupProperties
 
         for number, column in enumerate(self.columns.values(), start=1):
-            cell = _cell(sheet, 1, number)
-            put(cell, Column(column.name), CellContent(clean_text(column.name)))
+            cell = sheet.cell(1, number, clean_text(column.name))
+            cell.data_type = "s"  # also for a heading such as "=1"
             cell.font = Font(bold=True, color="FFFFFF")
             cell.fill = PatternFill("solid", fgColor="1F3864")
             cell.border = Border(bottom=Side(style="medium", color="0B1B3A"))
@@ -294,19 +306,38 @@ class Workbook:
         sheet.auto_filter.ref = sheet.dimensions
 
 
-def _cover(sheet: Worksheet) -> None:
-    """Extend the filter to the last row, unless a person removed the filter."""
-    if sheet.auto_filter.ref:
-        sheet.auto_filter.ref = f"A1:{sheet.dimensions.split(':')[-1]}"
+class _Lines:
+    """The rows of a sheet below its first one: the number of each, and its cells of openpyxl by column number.
+
+    Cells without content are left out.
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        import openpyxl
+
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
+        sheet: Any = book[name]
+        sheet.reset_dimensions()  # some exporters write a wrong one
+        self._lines = enumerate(sheet.iter_rows(), start=1)
+        self.headings = _filled(next(self._lines, (1, ()))[1])
+        """The cells of the first row."""
+
+    def __iter__(self) -> Iterator[tuple[int, dict[int, Any]]]:
+        return ((number, cells) for number, line in self._lines if (cells := _filled(line)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the sheet has no content at all. Reads the rows."""
+        return not self.headings and next(iter(self), None) is None
+
+
+def _filled(line: Iterable[Any]) -> dict[int, Any]:
+    return {number: cell for number, cell in enumerate(line, start=1) if cell.value is not None}
 
 
 def _key(value: object) -> str:
     """Return the key in a cell as text. Excel stores the key 4711 as the number 4711.0, and a day with a time."""
     return key_text(str(plain_value(value)))
-
-
-def _cell(sheet: Worksheet, row: int, column: int) -> Cell:
-    return cast("Cell", sheet.cell(row, column))
 
 
 def _require_openpyxl() -> None:

@@ -6,7 +6,6 @@ import io
 import random
 import sys
 import zipfile
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -322,53 +321,6 @@ def test_rows_that_a_person_only_formatted_are_filled(tmp_path: Path, last: int)
     assert [cell.row for cell in sheet["A"] if cell.value] == [1, 2, 3, 4]
     assert sheet.cell(last, 1).border.bottom.style == "thin"
     assert path.stat().st_size < 20_000
-
-
-THREADED = "http://schemas.microsoft.com/office/2017/10/relationships/threadedComment"
-LISTS = (
-    '<extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"'
-    ' xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"><x14:dataValidations count="0"/></ext>'
-    "</extLst></worksheet>"
-)
-
-
-def repacked(path: Path, change: Callable[[str, bytes], bytes], **added: str) -> None:
-    """Rewrite the parts of a workbook, and add parts by name."""
-    with zipfile.ZipFile(path) as old:
-        parts = {name: change(name, old.read(name)) for name in old.namelist()}
-    with zipfile.ZipFile(path, "w") as new:
-        for name, data in {**parts, **{name: text.encode() for name, text in added.items()}}.items():
-            new.writestr(name, data)
-
-
-@pytest.mark.filterwarnings("ignore:Data Validation extension")
-@pytest.mark.parametrize("lost", ["threaded comments", "drop-down lists over other sheets"])
-def test_contents_that_openpyxl_would_drop_are_kept_by_a_refusal(tmp_path: Path, lost: str) -> None:
-    path = tmp_path / "a.xlsx"
-    book = Workbook(path, columns=[Column("Key")], key="Key")
-    book.upsert({"Key": "A"})
-    if lost == "threaded comments":
-        repacked(path, lambda _, data: data, **{"xl/threadedComments/threadedComment1.xml": "<ThreadedComments/>"})
-    else:
-        repacked(path, lambda name, data: data.replace(b"</worksheet>", LISTS.encode()) if "sheet1" in name else data)
-    before = path.read_bytes()
-    with pytest.raises(InvalidUsage, match=f"{lost}, which would be lost"):
-        book.upsert({"Key": "B"})
-    assert path.read_bytes() == before
-    assert not book.upsert({"Key": "A"}), "a row that is there is not written"
-
-
-def test_parts_without_content_are_no_reason_for_a_refusal(tmp_path: Path) -> None:
-    """LibreOffice and Google Sheets write drawings without shapes, and Excel proposals for the style of a chart."""
-    path = tmp_path / "a.xlsx"
-    book = Workbook(path, columns=[Column("Key")], key="Key")
-    book.upsert({"Key": "A"})
-    empty = {"xl/drawings/drawing1.xml": "<xdr:wsDr/>", "xl/charts/style1.xml": "<a/>", "xl/charts/colors1.xml": "<a/>"}
-    repacked(path, lambda _, data: data, **empty)
-    assert book.upsert({"Key": "B"})
-    repacked(path, lambda _, data: data, **{"xl/drawings/drawing1.xml": "<c><cdr:relSizeAnchor/></c>"})
-    with pytest.raises(InvalidUsage, match="drawings, which would be lost"):
-        book.upsert({"Key": "C"})
 
 
 @pytest.mark.parametrize(
