@@ -7,13 +7,13 @@ So this module changes the cells in the XML of the sheet.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from xml.sax.saxutils import unescape
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.cell_reader import CellReader, ReadCell
 from holo_tasks.office.columns import CellContent, Column, look
 from holo_tasks.office.package import BookPackage
 from holo_tasks.office.sheet_part import (
@@ -45,13 +45,15 @@ class Occupied:
     below: tuple[int, int] | None = None
     """Row and column of the first content below the table, in its columns."""
 
-    def note(self, row: int, cells: Mapping[int, Any], table: TablePart | None, columns: Collection[int]) -> None:
+    def note(self, row: int, cells: Mapping[int, ReadCell], table: TablePart | None, columns: Collection[int]) -> None:
         """Take account of a row's cells with content. ``columns`` are those of the table and of the rows to write."""
+        if not cells:
+            return
         if table is None:
             self.last = max(self.last, row)
         elif row <= table.last:
             # Calculated columns have formulas in empty rows of a table, too.
-            if any(cells[column].data_type != "f" for column in columns if column in cells):
+            if any(not cells[column].is_formula for column in columns if column in cells):
                 self.last = max(self.last, row)
         elif self.below is None and (row > table.area.bottom or not table.totals):
             column = next((column for column in columns if column in cells), None)
@@ -69,7 +71,8 @@ class ExistingSheet:
         self._index = next(at for at, sheet in enumerate(sheets) if sheet.name == name)
         self.part = sheets[self._index].part
         settings = scan(package.read(package.book)).first("workbookPr")
-        self._sheet = SheetPart(package.read(self.part), epoch=_epoch(settings.attributes if settings else {}))
+        self._epoch = _epoch(settings.attributes if settings else {})
+        self._sheet = SheetPart(package.read(self.part), epoch=self._epoch)
         self._styles_part, self._styles = self._read_styles()
         self._relationships = package.relationships(self.part)
         tables = [one.target for one in self._relationships if one.kind == "table"]
@@ -86,6 +89,26 @@ class ExistingSheet:
         self._package.add("xl/styles.xml", EMPTY, kind)
         self._package.relate(self._package.book, "styles", ["/xl/styles.xml"])
         return "xl/styles.xml", Styles(EMPTY)
+
+    def lines(self) -> Iterator[tuple[int, dict[int, ReadCell]]]:
+        """Read the sheet, and return the number of each row, and its cells with content by column number.
+
+        The first row always comes first, also if it is empty. Read all rows before anything is written.
+        """
+        strings = self._package.related(self._package.book, "sharedStrings")
+        reader = CellReader(self._package.read(strings.target) if strings else b"", self._styles, self._epoch)
+        wanted = True
+        for number, cells in self._sheet.lines():
+            if wanted and number != 1:
+                yield 1, {}
+            wanted = False
+            yield number, reader.cells(cells)
+        if wanted:
+            yield 1, {}
+
+    def is_empty(self) -> bool:
+        """Read the sheet up to its first content, and return whether there is none."""
+        return not any(cell.text or cell.formula is not None for _, cells in self._sheet.lines() for cell in cells)
 
     def check_writable(self) -> None:
         """Raise `InvalidUsage` if a person protected the sheet, or signed the workbook."""

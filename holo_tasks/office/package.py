@@ -113,13 +113,17 @@ class Package:
         self.write(place, spliced(data, [(entry.start, entry.end, b"") for entry in entries]))
 
     def packed(self) -> bytes:
-        """Return the file. Parts keep their order, dates and compression."""
+        """Return the file. Parts keep their order and dates."""
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for info in self._archive.infolist():
-                if info.filename not in self._dropped:
-                    content = self._new.pop(info.filename, None)
-                    archive.writestr(info, self._archive.read(info) if content is None else content)
+            for old in self._archive.infolist():
+                if old.filename not in self._dropped:
+                    content = self._new.pop(old.filename, None)
+                    info = zipfile.ZipInfo(old.filename, max(old.date_time, (1980, 1, 1, 0, 0, 0)))
+                    info.external_attr = old.external_attr
+                    if old.compress_type != zipfile.ZIP_STORED:
+                        info.compress_type = zipfile.ZIP_DEFLATED
+                    archive.writestr(info, self._archive.read(old) if content is None else content)
             for part, content in self._new.items():
                 archive.writestr(part, content)
         return out.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,7 +12,18 @@ from typing import Any
 from xml.sax.saxutils import quoteattr, unescape
 
 from holo_tasks.office.package import OFFICE
-from holo_tasks.office.xml_spans import Edit, Element, attribute_edit, content_edit, escaped, scan, spliced, tag_with
+from holo_tasks.office.xml_spans import (
+    Edit,
+    Element,
+    RawCell,
+    Scanner,
+    attribute_edit,
+    content_edit,
+    escaped,
+    scan,
+    spliced,
+    tag_with,
+)
 
 MOST_ROWS = 1_048_576
 _BEFORE_HYPERLINKS = frozenset(
@@ -75,25 +86,29 @@ class SheetPart:
     def __init__(self, data: bytes, *, epoch: datetime) -> None:
         self._data = data
         self._epoch = epoch
-        self.root = scan(data, leaf="row")
+        self._rows: dict[int, Element] = {}
+        self._cells: dict[int, dict[int, tuple[Element, bytes]]] = {}
+        self._puts: dict[int, dict[int, NewCell | bytes]] = {}
+        self._edits: list[Edit] = []
+        self._links: dict[str, str | None] = {}
+        self.formula_removed = False
+
+    def lines(self) -> Iterator[tuple[int, list[RawCell]]]:
+        """Read the sheet, and return the number and the cells of each row. Read all of it before any other call."""
+        scanner = Scanner(self._data, leaf="row")
+        number = 0
+        for row, cells in scanner.read():
+            number = int(row.attributes.get("r", number + 1))
+            self._rows.setdefault(number, row)
+            yield number, cells
+        self.root = scanner.root
         sheet_data = self.root.first("sheetData")
         if self.root.name != "worksheet" or sheet_data is None:
             raise ValueError("not a worksheet")
         self._sheet_data = sheet_data
         self._prefix = self.root.prefix
-        self._rows: dict[int, Element] = {}
-        number = 0
-        for row in sheet_data.all("row"):
-            number = int(row.attributes.get("r", number + 1))
-            self._rows.setdefault(number, row)
-        self._cells: dict[int, dict[int, tuple[Element, bytes]]] = {}
-        self._puts: dict[int, dict[int, NewCell | bytes]] = {}
-        self._edits: list[Edit] = []
-        links = self.root.first("hyperlinks")
+        links, columns = self.root.first("hyperlinks"), self.root.first("cols")
         self._old_links = {one.attributes["ref"]: _relationship(one) for one in (links.children if links else [])}
-        self._links: dict[str, str | None] = {}
-        self.formula_removed = False
-        columns = self.root.first("cols")
         self._column_styles = [
             (int(one.attributes["min"]), int(one.attributes["max"]), int(one.attributes.get("style", "0")))
             for one in (columns.children if columns else [])

@@ -123,9 +123,10 @@ class Workbook:
             return []
         data, _ = self._open()
         with self._naming_damage():
-            lines = _Lines(data, self.sheet)
-            places = self._places(lines.headings)
-            totals = ExistingSheet(data, self.sheet, self.path).totals(places[self.key])
+            sheet = ExistingSheet(data, self.sheet, self.path)
+            lines = sheet.lines()
+            places = self._places(next(lines)[1])
+            totals = sheet.totals(places[self.key])
             found: dict[str, dict[str, object]] = {}
             for number, cells in lines:
                 key = _key(cells[places[self.key]].value) if places[self.key] in cells else ""
@@ -167,12 +168,11 @@ class Workbook:
         if sheet is not None and not sheet.has_cells:
             raise InvalidUsage(f"{self.path} has a chart named {self.sheet!r}: give another sheet name.")
         with self._naming_damage():
-            is_new = sheet is None
-            if is_new:
+            if sheet is None:
                 pattern = BookPackage(self._new_book())
                 data = add_sheet(data, self.sheet, pattern.read(pattern.sheets()[0].part))
-            if is_new or _Lines(data, self.sheet).is_empty:
-                existing = ExistingSheet(data, self.sheet, self.path)
+            existing = ExistingSheet(data, self.sheet, self.path)
+            if existing.is_empty():
                 existing.write_headings([Column(clean_text(name)) for name in self.columns])
                 return existing.packed(), True
         return data, False
@@ -196,34 +196,36 @@ class Workbook:
             yield
         except InvalidUsage:
             raise
-        except (*BROKEN, OSError) as error:  # the bytes are in memory, so an OSError is about their content
+        except (*BROKEN, OSError):  # the bytes are in memory, so an OSError is about their content
             raise InvalidUsage(
                 f"{self.path} is not a workbook or is damaged: move it away or give another path."
-            ) from error
+            ) from None
 
     def _changed(self, data: bytes, wanted: Mapping[str, dict[str, CellContent]]) -> tuple[bytes | None, int]:
         """Return the file with the wanted rows and the number of new ones; ``None`` if nothing differs."""
-        sheet, lines = ExistingSheet(data, self.sheet, self.path), _Lines(data, self.sheet)
-        places = self._places(lines.headings)
+        sheet = ExistingSheet(data, self.sheet, self.path)
+        lines = sheet.lines()
+        places = self._places(next(lines)[1])
         table, totals = sheet.table(places[self.key]), sheet.totals(places[self.key])
-        occupied, numbers = Occupied(), {}
-        updates: list[tuple[int, list[tuple[int, Column, CellContent]]]] = []
+        occupied, numbers, present = Occupied(), {}, {}
         area = {*table.columns, *places.values()} if table else set()
         for number, cells in lines:
             occupied.note(number, cells, table, area)
             key = _key(cells[places[self.key]].value) if places[self.key] in cells else ""
-            if not key or key in numbers or number in totals:
-                continue  # if a person copied a row, the first one counts
-            numbers[key] = number
-            if key in wanted:
-                links = {place: sheet.link(number, place) for place in places.values()}
-                current = self._current(cells, places, links)
-                differing = [
-                    (places[name], self.columns[name], value)
-                    for name, value in wanted[key].items()
-                    if name != self.key and not same_content(current.get(name, CellContent(None)), value)
-                ]
-                updates += [(number, differing)] if differing else []
+            if key and key not in numbers and number not in totals:  # if a person copied a row, the first one counts
+                numbers[key] = number
+                if key in wanted:
+                    present[key] = cells
+        updates: list[tuple[int, list[tuple[int, Column, CellContent]]]] = []
+        for key, cells in present.items():
+            links = {place: sheet.link(numbers[key], place) for place in places.values()}
+            current = self._current(cells, places, links)
+            differing = [
+                (places[name], self.columns[name], value)
+                for name, value in wanted[key].items()
+                if name != self.key and not same_content(current.get(name, CellContent(None)), value)
+            ]
+            updates += [(numbers[key], differing)] if differing else []
         new = [row for key, row in wanted.items() if key not in numbers]
         if not new and not updates:
             return None, 0
@@ -304,35 +306,6 @@ class Workbook:
         footer.left.text = self.title.replace("&", "&&")
         footer.right.text = "Page &P of &N"
         sheet.auto_filter.ref = sheet.dimensions
-
-
-class _Lines:
-    """The rows of a sheet below its first one: the number of each, and its cells of openpyxl by column number.
-
-    Cells without content are left out.
-    """
-
-    def __init__(self, data: bytes, name: str) -> None:
-        import openpyxl
-
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
-        sheet: Any = book[name]
-        sheet.reset_dimensions()  # some exporters write a wrong one
-        self._lines = enumerate(sheet.iter_rows(), start=1)
-        self.headings = _filled(next(self._lines, (1, ()))[1])
-        """The cells of the first row."""
-
-    def __iter__(self) -> Iterator[tuple[int, dict[int, Any]]]:
-        return ((number, cells) for number, line in self._lines if (cells := _filled(line)))
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the sheet has no content at all. Reads the rows."""
-        return not self.headings and next(iter(self), None) is None
-
-
-def _filled(line: Iterable[Any]) -> dict[int, Any]:
-    return {number: cell for number, cell in enumerate(line, start=1) if cell.value is not None}
 
 
 def _key(value: object) -> str:

@@ -58,58 +58,124 @@ class Element:
             yield from child.walk()
 
 
-class _Scanner:
-    """Build elements from the events of expat. The content of elements called ``leaf`` is passed over."""
+@dataclass(slots=True)
+class RawCell:
+    """A cell of a row as it is written: its attributes, the text of its value, and its formula."""
 
-    def __init__(self, data: bytes, leaf: str) -> None:
-        self.data = data
-        self.leaf = leaf
-        self.open: list[Element] = []
-        self.root: Element | None = None
-        self.depth = 0  # below an open leaf
-        parser = ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self._started
-        parser.EndElementHandler = self._ended
-        parser.CharacterDataHandler = self._text
-        parser.StartDoctypeDeclHandler = self._doctype
-        self.parser = parser
-        parser.Parse(data, True)
+    attributes: dict[str, str]
+    text: str = ""
+    formula: str | None = None
+
+
+class Scanner:
+    """Build elements from the events of expat. Raises `ValueError` for other encodings than UTF-8 and for DTDs.
+
+    Elements called ``leaf`` get no children. Their cells are returned by `read` instead.
+    """
+
+    def __init__(self, data: bytes, leaf: str = "") -> None:
+        head = re.match(rb"""\s*<\?xml[^>]*encoding=["']([\w-]+)""", data[:200].removeprefix(b"\xef\xbb\xbf"))
+        if (head and head[1].upper() not in (b"UTF-8", b"US-ASCII", b"UTF8")) or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise ValueError("an encoding other than UTF-8")
+        self._data = data
+        self._leaf = leaf
+        self._open: list[Element] = []
+        self._root: Element | None = None
+        self._ready: list[tuple[Element, list[RawCell]]] = []
+        self._cells: list[RawCell] = []
+        self._depth = 0  # below an open leaf
+        self._text: list[str] | None = None
+        self._parser = ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._outside_of_leaf()
+
+    def _outside_of_leaf(self) -> None:
+        self._parser.StartElementHandler = self._started
+        self._parser.EndElementHandler = self._ended
+        self._parser.CharacterDataHandler = self._said
+
+    @property
+    def root(self) -> Element:
+        """The root element, after `read`."""
+        if self._root is None:
+            raise ValueError("no element")
+        return self._root
+
+    def read(self) -> Iterator[tuple[Element, list[RawCell]]]:
+        """Read the document, and return each leaf with its cells."""
+        for start in range(0, len(self._data), _CHUNK):
+            self._parser.Parse(self._data[start : start + _CHUNK], False)
+            ready, self._ready = self._ready, []
+            yield from ready
+        self._parser.Parse(b"", True)
+        yield from self._ready
 
     def _started(self, tag: str, attributes: dict[str, str]) -> None:
-        if self.depth:
-            self.depth += 1
-            return
-        element = Element(tag, attributes, self.parser.CurrentByteIndex)
-        if self.open:
-            self.open[-1].children.append(element)
+        element = Element(tag, attributes, self._parser.CurrentByteIndex)
+        if self._open:
+            self._open[-1].children.append(element)
         else:
-            self.root = element
-        self.open.append(element)
-        if self.leaf and element.name == self.leaf:
-            self.depth = 1
+            self._root = element
+        self._open.append(element)
+        if self._leaf and element.name == self._leaf:
+            self._cells = []
+            self._parser.StartElementHandler = self._started_in_leaf
+            self._parser.EndElementHandler = self._ended_in_leaf
+            self._parser.CharacterDataHandler = self._said_in_leaf
 
     def _ended(self, tag: str) -> None:
-        if self.depth > 1:
-            self.depth -= 1
-            return
-        self.depth = 0
-        element, at = self.open.pop(), self.parser.CurrentByteIndex
+        element, at = self._open.pop(), self._parser.CurrentByteIndex
         closing = b"</" + tag.encode()
-        if self.data.startswith(closing, at) and self.data[at + len(closing)] in b"> \t\r\n":
-            element.inner = _end_of_tag(self.data, element.start)
-            element.inner_end, element.end = at, self.data.index(b">", at) + 1
+        if self._data.startswith(closing, at) and self._data[at + len(closing)] in b"> \t\r\n":
+            element.inner = _end_of_tag(self._data, element.start)
+            element.inner_end, element.end = at, self._data.index(b">", at) + 1
         else:
-            element.inner = element.inner_end = element.end = _end_of_tag(self.data, element.start)
+            element.inner = element.inner_end = element.end = _end_of_tag(self._data, element.start)
 
-    def _text(self, text: str) -> None:
-        if self.open and not self.depth:
-            self.open[-1].text += text
+    def _said(self, text: str) -> None:
+        if self._open:
+            self._open[-1].text += text
 
-    def _doctype(self, *_: object) -> None:
+    def _started_in_leaf(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._cells.append(RawCell(attributes))
+        name = tag.rpartition(":")[2]
+        if name in ("v", "t", "f"):
+            self._text = []
+        elif name == "rPh":  # how a text is spoken
+            self._depth += _SPOKEN
+
+    def _ended_in_leaf(self, tag: str) -> None:
+        if not self._depth:
+            self._ready.append((self._open[-1], self._cells))
+            self._outside_of_leaf()
+            self._ended(tag)
+            return
+        self._depth -= 1
+        name = tag.rpartition(":")[2]
+        if name == "rPh":
+            self._depth -= _SPOKEN
+        if self._text is None or name not in ("v", "t", "f"):
+            return
+        text, self._text = "".join(self._text), None
+        if self._depth < _SPOKEN:
+            cell = self._cells[-1]
+            if name == "f":
+                cell.formula = text
+            else:
+                cell.text += text
+
+    def _said_in_leaf(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text)
+
+    def _refuse(self, *_: object) -> None:
         raise ValueError("a document type")
 
 
+_CHUNK, _SPOKEN = 1 << 18, 1 << 20
 _TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 
 
@@ -126,13 +192,10 @@ def scan(data: bytes, *, leaf: str = "") -> Element:
     Elements called ``leaf`` get no children. Raises `ValueError` for other encodings and document types, and
     `ExpatError` for invalid XML.
     """
-    head = re.match(rb"""\s*<\?xml[^>]*encoding=["']([\w-]+)""", data.removeprefix(b"\xef\xbb\xbf"))
-    if (head and head[1].upper() not in (b"UTF-8", b"US-ASCII", b"UTF8")) or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise ValueError("an encoding other than UTF-8")
-    root = _Scanner(data, leaf).root
-    if root is None:
-        raise ValueError("no element")
-    return root
+    scanner = Scanner(data, leaf)
+    for _ in scanner.read():
+        pass
+    return scanner.root
 
 
 def spliced(data: bytes, edits: Iterable[Edit]) -> bytes:

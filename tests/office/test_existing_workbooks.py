@@ -24,6 +24,7 @@ from openpyxl.worksheet.table import Table
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.workbook import Column, Workbook
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*extension is not supported and will be removed")  # by openpyxl
 MADE = Path(__file__).with_name("workbooks")
 COLUMNS = [
     Column("Receipt"), Column("Amount", "money", currency="EUR"), Column("Date", "date"), Column("Status", "status"),
@@ -116,7 +117,7 @@ def test_only_parts_with_new_rows_change(tmp_path: Path) -> None:
 def test_the_table_grows_and_its_totals_row_moves_down(tmp_path: Path) -> None:
     path = copied("xlsxwriter.xlsm", tmp_path)
     workbook(path).upsert_many(NEW)
-    sheet = openpyxl.load_workbook(path, keep_vba=True)["Audit"]
+    sheet = openpyxl.load_workbook(path)["Audit"]
     assert (sheet.tables["Receipts"].ref, sheet.tables["Receipts"].autoFilter.ref) == ("A1:F6", "A1:F5")
     assert [cell.value for cell in sheet["A"]] == ["Receipt", "R-1", "R-2", "R-3", "R-4", "Total"]
     assert sheet["B6"].value == "=SUBTOTAL(109,Receipts[Amount])"
@@ -316,3 +317,22 @@ def test_many_writes_add_few_styles(tmp_path: Path) -> None:
         if number == 2:
             styles = parts(path)["xl/styles.xml"]
     assert parts(path)["xl/styles.xml"] == styles
+
+
+def test_parts_with_entities_are_refused(tmp_path: Path) -> None:
+    path = copied("libreoffice.xlsx", tmp_path)
+    text = re.sub(r"(<\?xml[^>]*>)", r'\1<!DOCTYPE worksheet [<!ENTITY a "aaaa">]>', parts(path)[SHEET].decode())
+    before = repacked(path, {SHEET: text})
+    with pytest.raises(InvalidUsage, match="is damaged"):
+        workbook(path).upsert_many(NEW)
+    assert not changed_parts(before, path)
+
+
+def test_a_filter_of_a_person_covers_the_new_rows(tmp_path: Path) -> None:
+    """Excel keeps the area of a filter twice: in the sheet, and in a hidden name."""
+    path = tmp_path / "a.xlsx"
+    workbook(path).upsert(NEW[0])
+    assert "'Audit'!$A$1:$D$2" in parts(path)["xl/workbook.xml"].decode()
+    workbook(path).upsert_many([{"Receipt": "R-8"}, {"Receipt": "R-9"}])
+    assert "'Audit'!$A$1:$D$4" in parts(path)["xl/workbook.xml"].decode()
+    assert openpyxl.load_workbook(path)["Audit"].auto_filter.ref == "A1:D4"

@@ -1,0 +1,95 @@
+"""Convert the cells of a sheet's XML to values of Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from holo_tasks.office.styles_part import Styles
+from holo_tasks.office.xml_spans import RawCell, Scanner
+
+_LETTERS = re.compile("[A-Z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCell:
+    """A cell with content. The value of a formula is its text with an equals sign."""
+
+    value: Any
+    number_format: str
+    is_formula: bool
+
+
+class CellReader:
+    """Reads cells with the shared texts, the styles and the first day of one workbook."""
+
+    def __init__(self, strings: bytes, styles: Styles, epoch: datetime) -> None:
+        self._strings = _shared_strings(strings) if strings else []
+        self._epoch = epoch
+        self._number_format = cache(styles.number_format)
+
+    def cells(self, cells: Iterable[RawCell]) -> dict[int, ReadCell]:
+        """Return the cells with content by column number."""
+        found, column = {}, 0
+        for cell in cells:
+            address = cell.attributes.get("r")
+            column = _column(address) if address else column + 1
+            if cell.formula is not None or cell.text:
+                number_format = self._number_format(int(cell.attributes.get("s", "0")))
+                is_formula = cell.formula is not None
+                value = f"={cell.formula}" if is_formula else self._value(cell, number_format)
+                if value != "":
+                    found[column] = ReadCell(value, number_format, is_formula)
+        return found
+
+    def _value(self, cell: RawCell, number_format: str) -> Any:
+        from openpyxl.utils import datetime as convert
+
+        from_text: Any = convert.from_ISO8601
+        kind, text = cell.attributes.get("t", "n"), cell.text
+        if kind == "s":
+            return self._strings[int(text)]
+        if kind == "n":
+            number = float(text) if re.search("[.eE]", text) else int(text)
+            return self._moment(number, number_format) if _is_date(number_format) else number
+        if kind == "b":
+            return text.strip() in ("1", "true")
+        return from_text(text) if kind == "d" else text
+
+    def _moment(self, number: float, number_format: str) -> Any:
+        from openpyxl.styles.numbers import is_timedelta_format
+        from openpyxl.utils import datetime as convert
+
+        from_number: Any = convert.from_excel
+        try:
+            return from_number(number, self._epoch, timedelta=is_timedelta_format(number_format))
+        except (OverflowError, ValueError):
+            return number  # beyond the calendar of Python
+
+
+@cache
+def _is_date(number_format: str) -> bool:
+    from openpyxl.styles.numbers import is_date_format
+
+    return bool(is_date_format(number_format))
+
+
+def _column(address: str) -> int:
+    from openpyxl.utils import column_index_from_string
+
+    letters = _LETTERS.match(address)
+    if not letters:
+        raise ValueError("a cell without a column")
+    return column_index_from_string(letters[0])
+
+
+def _shared_strings(data: bytes) -> list[str]:
+    """Return the texts of a part with shared texts, without how they are spoken."""
+    texts = []
+    for _, pieces in Scanner(data, leaf="si").read():
+        texts.append("".join(piece.text for piece in pieces))
+    return texts
