@@ -4,6 +4,8 @@
 
 Flows import the names of this package. Its three most important modules are `mailbox`, which reads a Maildir or an IMAP
 folder into letters, `letter`, which parses one message, and `workbook`, which keeps one row per key in an Excel file.
+A workbook that exists is changed in its XML: `existing_sheet` combines `package` (the ZIP file), `sheet_part`,
+`table_part`, `styles_part` and `cell_reader`, which are built on `xml_spans`.
 
 This package may import core, machine and loop, and does not know Prefect. Names are imported on first use, and openpyxl
 and pypdf only when a workbook or a PDF is opened.
