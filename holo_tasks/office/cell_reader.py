@@ -30,7 +30,7 @@ class CellReader:
     def __init__(self, strings: bytes, styles: Styles, epoch: datetime) -> None:
         self._strings = _shared_strings(strings) if strings else []
         self._epoch = epoch
-        self._number_format = cache(styles.number_format)
+        self._styles = styles
 
     def cells(self, cells: Iterable[RawCell]) -> dict[int, ReadCell]:
         """Return the cells with content by column number."""
@@ -39,7 +39,7 @@ class CellReader:
             address = cell.attributes.get("r")
             column = _column(address) if address else column + 1
             if cell.formula is not None or cell.text:
-                number_format = self._number_format(int(cell.attributes.get("s", "0")))
+                number_format = self._styles.number_format(int(cell.attributes.get("s", "0")))
                 is_formula = cell.formula is not None
                 value = f"={cell.formula}" if is_formula else self._value(cell, number_format)
                 if value != "":

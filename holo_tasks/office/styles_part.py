@@ -50,6 +50,7 @@ class Styles:
         for item in self._items["numFmts"]:
             attributes = scan(item).attributes
             self._formats[int(attributes["numFmtId"])] = attributes["formatCode"]
+        self._known: dict[int, str] = {}
         self._made: dict[tuple[int, Look], int] = {}
 
     def _section(self, name: str) -> list[bytes]:
@@ -58,10 +59,13 @@ class Styles:
 
     def number_format(self, style: int) -> str:
         """Return the number format of a style, as openpyxl writes it."""
+        if style in self._known:
+            return self._known[style]
         from openpyxl.styles.numbers import BUILTIN_FORMATS
 
         number = int(scan(self._items["cellXfs"][style]).attributes.get("numFmtId", "0"))
-        return self._formats.get(number, BUILTIN_FORMATS.get(number, "General"))
+        self._known[style] = self._formats.get(number, BUILTIN_FORMATS.get(number, "General"))
+        return self._known[style]
 
     def variant(self, style: int, look: Look) -> int:
         """Return the number of a style that differs from ``style`` in these properties."""
