@@ -38,6 +38,8 @@ from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
+SHEETS = frozenset({"table", "tree table", "canvas", "drawing area"})
+"""Roles of areas whose cells some programs do not report."""
 MODIFIERS = frozenset({"ctrl", "control", "alt", "super", "meta"})
 """Keys with which others are commands of the window, wherever the keyboard is."""
 LONGEST_TITLE = 79
@@ -51,6 +53,7 @@ NAMING = ("text", "int")
 NO_WORDS = "nothing describes its target: no name, no words and no picture of its own"
 OF_ITEM = "its target is a value of the recorded item"
 NO_KEY = "other rows have it too, and no value of the item is in its row"
+NO_CELL = "it is an empty place in a table or sheet, and the program does not report its cells"
 NO_END = "nothing on the screen changed after the last press, so nothing shows that it is done"
 NOT_AGAIN = "its target was not found with certainty on a recorded picture"
 VERBS = {
@@ -117,6 +120,8 @@ class StepsBuilder(Builder):
             raise _Left(MAY_TOGGLE)
         if self._is_of_unnamed_row(visit, step):
             raise _Left(NO_KEY)
+        if _is_in_empty_cell(step, self.seen[step.before.sha256].sight):
+            raise _Left(NO_CELL)
         waited = min(MOST_PATIENCE, PATIENCE + PATIENCE_A_WAIT * step.waited)
         for action in do:
             then = [text for text in action.pop("then", []) if not isinstance(text, str) or is_readable(text)]
@@ -435,6 +440,13 @@ def _is_new(value: str, sight: Sight, before: Sight) -> bool:
     label = f"*{value}*"
     old = [line.box for line in before.lines if matches(label, line.text)]
     return any(matches(label, line.text) and not any(map(line.box.intersects, old)) for line in sight.lines)
+
+
+def _is_in_empty_cell(step: RecordedStep, sight: Sight) -> bool:
+    """Return whether a press was on no text of a table or sheet without cells. Texts around it name other cells."""
+    if step.element.get("role") not in SHEETS or not step.points:
+        return False
+    return not any(line.box.contains(step.points[0]) for line in sight.lines)
 
 
 def _may_toggle(step: RecordedStep) -> bool:

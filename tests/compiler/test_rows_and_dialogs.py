@@ -11,7 +11,7 @@ import pytest
 
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
-from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound, is_title
 from holo_tasks.scripts.misfit import misfit_of
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
@@ -249,7 +249,7 @@ def note(text: str = "", said: str = "", *, stays: bool = True) -> Page:
 @pytest.mark.parametrize(
     ("name", "end", "done", "failed"),
     [
-        ("message", note("pays late", "Note 703 added"), note("by mail", "Note 9 added"), note("by mail", "Locked")),
+        ("message", note("pays late", "Note 703 added"), note("by mail", "Note 9 added"), note("by mail", "No")),
         ("closed", note(stays=False), note(stays=False), note("by mail", "Locked")),
         ("cleared", note(), note(), note("by mail")),
     ],
@@ -288,3 +288,16 @@ def test_dates_and_amounts_are_typed_in_the_format_of_the_recording(tmp_path: Pa
     assert [call.get("content") for call in (each.step["tool_call"] for each in found)] == [
         *(None, "24.12.2026", None, "9,00", None, "Stored"),
     ]
+
+
+@pytest.mark.parametrize(("role", "left"), [("table", True), ("panel", False)])
+def test_an_empty_cell_of_a_sheet_is_not_described_by_its_neighbors(tmp_path: Path, role: str, left: bool) -> None:
+    """The cell below the last invoice is another one after each invoice."""
+    first = listed()
+    below = Point(40, 209)  # right below the number of the last row
+    facts = {"role": role, "name": "Sheet", "application": "sheets", "alike": "1"}
+    act = Act(first, click="CD-3391", at=below, element=facts)
+    trace = record(tmp_path, f"sheet-{role}", "Choose CD-3391.", [act], listed(said="Ready"), "")
+    playbook, told, _ = compiled(tmp_path, trace, params=("number=CD-3391",))
+    assert (playbook.goals["look-up"].steps[0].kind == "by_model") is left
+    assert ("does not report its cells" in str(told)) is left
