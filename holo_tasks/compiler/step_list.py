@@ -141,7 +141,8 @@ class StepsBuilder(Builder):
                 action["focus"] = focus
             if action is do[0] and before is not None and before[1].tool not in TYPING:
                 known = repr(self._item_after(*before))
-                item = [text for text in self._item(visit, step, before) if text.strip("*") not in known]
+                own = self._item_in_dialog(visit, step, before[1])
+                item = own or [text for text in self._item(visit, step, before) if text.strip("*") not in known]
                 action = {"before": item, **action} if item else action
             yield action
 
@@ -177,8 +178,8 @@ class StepsBuilder(Builder):
         name = templated(facts["name"], self._done(visit, step)[0][2])
         if is_of_item(name, self._private) or any(map(str.isdigit, name)):
             return {}
-        within = {"within": facts["within"]} if facts.get("within") else {}
-        return {"role": facts["role"], "name": name, **within}
+        within = templated(facts.get("within", ""), self._done(visit, step)[0][2])
+        return {"role": facts["role"], "name": name, **({"within": within} if within else {})}
 
     def _is_of_unnamed_row(self, visit: Visit, step: RecordedStep) -> bool:
         """Return whether a target is one of several alike in a table, and no value of the item names its row."""
@@ -222,6 +223,20 @@ class StepsBuilder(Builder):
         earlier = [sight for _, sight, _ in self._done(*before)]
         shown = self._shown(visit, step)
         return self._named_newly(shown, earlier, came=visit is not before[0] and self._is_known(visit.screen, shown))
+
+    def _item_in_dialog(self, visit: Visit, step: RecordedStep, before: RecordedStep) -> list[dict[str, str]]:
+        """Return the texts that name the item in a dialog that the step before was not in.
+
+        The page below the dialog may name the item, too, so a text on the screen is not enough.
+        """
+        within = step.element.get("within", "")
+        if not within or within == before.element.get("within") or within not in numbered(step.element, "dialog"):
+            return []
+        kinds = self.parameters.kinds
+        values = {name: value for name, value in self._done(visit, step)[0][2].items() if kinds[name] in NAMING}
+        texts = [templated(text, values) for text in numbered(step.element, "text")]
+        told = [text for text in texts if PLACEHOLDER.search(text) and not is_of_item(text, self._private)]
+        return [{"name": text, "within": templated(within, values), "text": text} for text in told[:1]]
 
     def _is_known(self, screen: int, shown: Shown) -> bool:
         """Return whether readable texts distinguish a screen from all others. Otherwise OCR may have read it badly."""
@@ -288,7 +303,7 @@ class StepsBuilder(Builder):
             told for one, told in zip(self.recordings, self.parameters.values, strict=True) if step in one.steps
         )
         name = templated(element["name"], values)
-        within = {"within": element["within"]} if element.get("within") else {}
+        within = {"within": templated(element["within"], values)} if element.get("within") else {}
         return [{"role": element["role"], "name": name, **within, "checked": wanted}]
 
     def _let_begin_later(

@@ -54,7 +54,7 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
     The text of a cell belongs to the recorded item, so a cell is found by its column's heading, or else by the key.
     """
     facts, key = step.element, key_of_row(step.element, values)
-    role, name, within = facts.get("role", ""), facts.get("name", ""), facts.get("within") or None
+    role, name, within = facts.get("role", ""), facts.get("name", ""), _within(facts, values)
     if not key or is_key(name, values) or role in ROWS:
         return None
     if role not in CELLS | {"label"}:
@@ -94,7 +94,12 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     if role in ROWS and "{" in name:
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
     text = name if agrees and role in WRITTEN_ON and "*" not in name else None
-    return Target(role=role, name=name, within=step.element.get("within") or None, text=text)
+    return Target(role=role, name=name, within=_within(step.element, values), text=text)
+
+
+def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None:
+    """Return the name of the container of an element, with parameters in it."""
+    return templated(facts.get("within", ""), values) or None
 
 
 def _is_part(text: str, name: str) -> bool:

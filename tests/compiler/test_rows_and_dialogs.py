@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Point
@@ -16,7 +17,7 @@ from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound, is_titl
 from holo_tasks.scripts.misfit import misfit_of
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
 from holo_tasks.scripts.rules import Decision, find, follow
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.step_models import ShownElement, Target
 from tests.compiler.test_compile import calls, compiled, decisions
 from tests.support.read_runs import screen
 from tests.support.recorded_runs import Act, Page, page, record, sight_of
@@ -194,6 +195,10 @@ def test_compiled_goals_know_the_dialogs_of_the_recording(tmp_path: Path) -> Non
     assert playbook.goals["look-up"].dialogs == ()
     playbook, text = opened(tmp_path, "over", over.facts("button", "Open", 0))
     assert playbook.goals["look-up"].dialogs == ("Record {number}",), text
+    playbook, text = opened(tmp_path, "inside", over.facts("button", "Open", 3))
+    assert playbook.goals["look-up"].steps[0].click == Target(
+        role="button", name="Open", within="Record {number}", text="Open"
+    )
     bar = {**plain.facts("button", "Open"), "dialogs": "1", "dialog 1": f"{'An update is there. ' * 5}"[:79] + "…"}
     (title,) = opened(tmp_path, "bar", bar)[0].goals["look-up"].dialogs or ()
     assert is_title(title, "An update is there. " * 5 + "Install it?")
@@ -301,3 +306,38 @@ def test_an_empty_cell_of_a_sheet_is_not_described_by_its_neighbors(tmp_path: Pa
     playbook, told, _ = compiled(tmp_path, trace, params=("number=CD-3391",))
     assert (playbook.goals["look-up"].steps[0].kind == "by_model") is left
     assert ("does not report its cells" in str(told)) is left
+
+
+def test_a_dialog_has_to_name_the_item_itself(tmp_path: Path) -> None:
+    """The list below the dialog names every item."""
+
+    def shown(number: str) -> tuple[Page, Tree]:
+        over = listed()
+        texts = {**over.texts, (220, 330): number, (300, 360): "Store"}
+        tree = Tree().table()
+        box = tree.add("dialog", "Add note", Box(200, 320, 300, 90), tree.window)
+        tree.add("label", number, Box(220, 330, 100, 20), box)
+        tree.add("button", "Store", Box(300, 360, 60, 20), box)
+        return replace(over, texts=texts), tree
+
+    first, (over, tree) = Tree().table(), shown("AB-1207")
+    acts = [
+        Act(listed(), click="Open", element=first.facts("button", "Open")),
+        Act(over, click="Store", element=tree.facts("button", "Store")),
+    ]
+    trace = record(tmp_path, "names", "Store a note to AB-1207.", acts, listed(said="Note stored"), "")
+    playbook, _, _ = compiled(tmp_path, trace, params=("number=AB-1207",))
+    assert playbook.goals["look-up"].steps[1].before == (
+        ShownElement(name="{number}", within="Add note", text="{number}"),
+    )
+
+    def pressed(number: str, named: str) -> list[str]:
+        history: list[Turn] = []
+        for now, tree in ((listed(), Tree().table()), shown(named)):
+            sight = replace(sight_of(now), elements=tree.tree)
+            call = dict(follow(playbook, "look-up", {"number": number}, history, sight).step["tool_call"])
+            history.append(Turn(call["tool_name"], "Click Open.", call))
+        return [turn.tool for turn in history]
+
+    assert pressed("CD-3391", "CD-3391") == ["click", "click"]
+    assert pressed("CD-3391", "AB-1208") == ["click", "wait"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from holo_tasks.core.elements.elements import DIALOGS, Element, ElementTree
+from holo_tasks.core.elements.elements import DIALOGS, TEXTS, Element, ElementTree
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
 """Roles of controls that are checked or not."""
@@ -24,6 +24,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field without text.
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
     * ``in_row`` is the number of elements in the row with its role and name.
+    * ``text 1`` and so on are the texts in its dialog.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
 
     ``known`` removes the hidden texts of an element.
@@ -36,7 +37,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
     if element.role in FIELDS and not (element.value or element.protected):
         facts["empty"] = YES
-    facts |= _row(tree, element, known) | _dialogs(tree, known)
+    facts |= _row(tree, element, known) | _dialogs(tree, known) | _texts(tree, element, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
 
 
@@ -55,6 +56,13 @@ def _dialogs(tree: ElementTree, known: Callable[[Element], Element]) -> dict[str
     shown = tree.dialogs()[-MOST:]
     titles = [tree.title_of(each, known) for each in shown]
     return {"dialogs": str(len(shown)), **{f"dialog {number}": text for number, text in enumerate(titles, start=1)}}
+
+
+def _texts(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    dialog = next((above for above in tree.ancestors(element) if above.role in DIALOGS), None)
+    inside = () if dialog is None else tree.below(dialog)
+    shown = [name for each in inside if each.role in TEXTS and each.on_screen and (name := known(each).name)]
+    return {f"text {number}": text for number, text in enumerate([*dict.fromkeys(shown)][:MOST], start=1)}
 
 
 def numbered(facts: Mapping[str, str], name: str) -> list[str]:
