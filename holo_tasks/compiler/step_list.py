@@ -142,8 +142,8 @@ class StepsBuilder(Builder):
             if action is do[0] and before is not None and before[1].tool not in TYPING:
                 known = repr(self._item_after(*before))
                 own = self._item_in_dialog(visit, step, before[1])
-                item = own or [text for text in self._item(visit, step, before) if text.strip("*") not in known]
-                action = {"before": item, **action} if item else action
+                names = own or [text for text in self._item(visit, step, before) if text.strip("*") not in known]
+                action = {"before": names, **action} if names else action
             yield action
 
     def _dialogs(self, path: Sequence[tuple[Visit, RecordedStep]]) -> list[str] | None:
