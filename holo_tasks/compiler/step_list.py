@@ -140,9 +140,7 @@ class StepsBuilder(Builder):
             if focus := self._focus(visit, step, None if before is None else before[1]):
                 action["focus"] = focus
             if action is do[0] and before is not None and before[1].tool not in TYPING:
-                known = repr(self._item_after(*before))
-                own = self._item_in_dialog(visit, step, before[1])
-                names = own or [text for text in self._item(visit, step, before) if text.strip("*") not in known]
+                names = self._item(visit, step, before)
                 action = {"before": names, **action} if names else action
             yield action
 
@@ -218,11 +216,17 @@ class StepsBuilder(Builder):
             field.contains(line.box.center) and len(plain(line.text)) > 1 for line in sight.lines
         )
 
-    def _item(self, visit: Visit, step: RecordedStep, before: tuple[Visit, RecordedStep]) -> list[str]:
-        """Return the texts by which a screen names the item in a new place."""
-        earlier = [sight for _, sight, _ in self._done(*before)]
+    def _item(self, visit: Visit, step: RecordedStep, before: tuple[Visit, RecordedStep]) -> list[Any]:
+        """Return the texts by which a screen or a dialog names the item in a new place.
+
+        Texts that the step before requires already are left out.
+        """
+        if own := self._item_in_dialog(visit, step, before[1]):
+            return [*own]
+        earlier, known = [sight for _, sight, _ in self._done(*before)], repr(self._item_after(*before))
         shown = self._shown(visit, step)
-        return self._named_newly(shown, earlier, came=visit is not before[0] and self._is_known(visit.screen, shown))
+        came = visit is not before[0] and self._is_known(visit.screen, shown)
+        return [text for text in self._named_newly(shown, earlier, came=came) if text.strip("*") not in known]
 
     def _item_in_dialog(self, visit: Visit, step: RecordedStep, before: RecordedStep) -> list[dict[str, str]]:
         """Return the texts that name the item in a dialog that the step before was not in.
