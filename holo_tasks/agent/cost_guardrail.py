@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping
@@ -10,7 +11,8 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import Flow, Task
-from prefect.context import FlowRunContext
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext, TaskRunContext
 
 from holo_tasks.agent.limits import before_deadline, limited
 from holo_tasks.core.errors import HoloError, InvalidUsage
@@ -47,6 +49,8 @@ def cost_guardrail(
     ``"{max_cost_usd}"``.
 
     Raises `LimitReached` at a limit. Directly under ``@flow``, the run ends in a state that is named after the error.
+    ``retries`` of the flow or task do not repeat a lasting error, such as a limit on cost or a refusal. They repeat
+    other errors. A task's own ``retry_condition_fn`` decides instead, if there is one.
     """
     one_line_errors()
     given = {
@@ -92,9 +96,7 @@ def _guarded_async(function: Callable[..., Any], scope: _Scope) -> Callable[...,
             with scope(args, kwargs) as guard:
                 return await before_deadline(guard, function(*args, **kwargs))
         except HoloError as error:
-            if _is_flow(guarded):
-                return failed_state(error)
-            raise
+            return await asyncio.to_thread(_final_state, guarded, error)
 
     return guarded
 
@@ -113,9 +115,7 @@ def _guarded_sync(function: Callable[..., Any], scope: _Scope) -> Callable[..., 
                     raise InvalidUsage(f"{name!r} returns something to await: make it `async def` to be guarded.")
                 return returned
         except HoloError as error:
-            if _is_flow(guarded):
-                return failed_state(error)
-            raise
+            return _final_state(guarded, error)
 
     return guarded
 
@@ -146,7 +146,16 @@ def _number(name: str, text: str) -> float | None:
         raise InvalidUsage(f"{name} must be a number, not {text!r}.") from None
 
 
-def _is_flow(wrapped: Callable[..., Any]) -> bool:
-    """Return whether a guarded function is the function of the present flow, which may return a state."""
-    context = FlowRunContext.get()
-    return bool(context and context.flow and context.flow.fn is wrapped)
+def _final_state(guarded: Callable[..., Any], error: HoloError) -> State[Any]:
+    """Return the state that a guarded flow ends with. Raises ``error`` if the function is no flow by itself."""
+    flow, task = FlowRunContext.get(), TaskRunContext.get()
+    if flow and flow.flow and flow.flow.fn is guarded:
+        return failed_state(error)
+    if task and task.task.fn is guarded:
+        task.task.retry_condition_fn = task.task.retry_condition_fn or _may_pass
+    raise error
+
+
+def _may_pass(task: Any, task_run: Any, state: State[Any]) -> bool:
+    """Return whether a retry of a task makes sense: its error is not lasting."""
+    return not (isinstance(state.data, HoloError) and state.data.lasting)

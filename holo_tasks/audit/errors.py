@@ -34,6 +34,8 @@ class StoreAway(StoreTrouble):
 class StoreRefused(StoreTrouble):
     """The bucket refused the request: wrong credentials, missing permissions or a missing bucket."""
 
+    lasting = True
+
 
 class ForeignObject(StoreRefused):
     """An object of that name exists already, with other contents."""

@@ -1,13 +1,17 @@
 """All errors of the library, grouped by their consequence.
 
 Each class carries the ``status`` that a run ends with and the exit code of the command line. A message is one sentence
-that says what to do. ``transient`` decides whether the same call is retried at once. Later tries of an item of a
-`WorkList` are another matter: see `BusinessFailure`.
+that says what to do. ``transient`` decides whether the same call is retried at once, ``lasting`` whether Prefect
+repeats a flow or task. Later tries of an item of a `WorkList` are another matter: see `BusinessFailure`.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
+
+
+_BEGIN_AGAIN = frozenset({"timeout_seconds", "deadline", "max_calls_per_5_minutes"})
+"""Limits on time. Each attempt has its own time, or waiting is enough."""
 
 
 class HoloError(Exception):
@@ -22,6 +26,8 @@ class HoloError(Exception):
     transient: ClassVar[bool] = False
     http_status: int | None = None
     maybe_billed: bool = False
+    lasting: bool = False
+    """Whether a retry would fail in the same way, so that Prefect does not retry the flow or task."""
     half_done: bool = False
     """Whether an effect on a business item may have happened before the error, whatever its class."""
     typed: tuple[Any, ...] = ()
@@ -32,6 +38,8 @@ class HoloError(Exception):
 
 class InvalidUsage(HoloError):
     """Nothing was started, mostly because the request or the configuration is wrong."""
+
+    lasting = True
 
 
 class UnfitItem(InvalidUsage):
@@ -60,10 +68,13 @@ class Unavailable(InvalidUsage):
 
     status = "unavailable"
     exit_code = 16
+    lasting = False
 
 
 class StoreLost(InvalidUsage):
     """The shared database cannot be used. No action is started, and an action in doubt counts as possibly done."""
+
+    lasting = False
 
 
 class DatabaseAway(StoreLost, Unavailable):
@@ -79,12 +90,14 @@ class LimitReached(HoloError):
 
     status = "limit"
     exit_code = 10
+    lasting = True
 
     def __init__(
         self, message: str, *, limit: str = "limit", scope: str = "", partial_answer: str | None = None
     ) -> None:
         super().__init__(message)
         self.limit = limit
+        self.lasting = limit not in _BEGIN_AGAIN
         self.scope = scope
         self.partial_answer = partial_answer
 
@@ -97,6 +110,7 @@ class NeedsPerson(HoloError):
 
     status = "needs_person"
     exit_code = 11
+    lasting = True
     handoff: str = ""
 
 
@@ -116,12 +130,15 @@ class GaveUp(NeedsPerson):
 class ScreenHeld(NeedsPerson):
     """A person has the screen. No input was sent, and no picture was taken."""
 
+    lasting = False
+
 
 class PolicyRefused(HoloError):
     """The rules do not allow the action."""
 
     status = "refused"
     exit_code = 12
+    lasting = True
 
 
 class SecretRefused(PolicyRefused):
@@ -140,6 +157,7 @@ class Killed(HoloError):
 
     status = "killed"
     exit_code = 13
+    lasting = True
 
 
 class ModelFailed(HoloError):

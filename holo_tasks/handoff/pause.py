@@ -116,17 +116,17 @@ class Pausing:
             why = await self._propose(flow_run_id, state)
             # An earlier attempt may have been accepted, and the suspension may even be over. The history of states
             # shows it.
-            return (
-                ""
-                if why and any(past.state_details.pause_key == self._key for past in await states_of(flow_run_id))
-                else why
-            )
+            if why and any(past.state_details.pause_key == self._key for past in await states_of(flow_run_id)):
+                await self._save_form(flow_run_id)
+                return ""
+            return why
 
         try:
             return await patiently(suspended, timeout_s)
         except PREFECT_ERRORS as error:
             if attempts == 1 and _is_final(error):  # no earlier request can have been accepted
-                return first_line(error)
+                missing = isinstance(error, ObjectNotFound)  # has no text of its own
+                return "Prefect has no such flow run (404)" if missing else first_line(error)
             raise NeedsPerson(
                 f"Prefect did not confirm that the run is suspended ({error or 'late'}). {self._message}"
             ) from None
@@ -213,22 +213,28 @@ class Pausing:
         return not await self._propose(flow_run_id, state)
 
     async def _propose(self, flow_run_id: str, state: Any) -> str:
-        """Save the form and propose a state to Prefect. Return the reason of a refusal, or an empty string."""
+        """Propose a state to Prefect, then save its form. Return the reason of a refusal, or an empty string."""
         self._keyset = state.state_details.run_input_keyset = keyset_from_paused_state(state)
-        # Save the form first, so that it exists when the state is shown.
-        try:
-            await self._form.asave(self._keyset, UUID(flow_run_id))
-        except httpx.HTTPStatusError as error:
-            if error.response.status_code != CONFLICT:  # an earlier attempt has saved it
-                raise
         async with get_client() as client:
             answer = await client.set_flow_run_state(UUID(flow_run_id), state)
         # If a response was lost, the client repeats the request, and Prefect rejects the repetition although it is in
         # that state.
         details = getattr(answer.state, "state_details", None)
         if answer.status == SetStateStatus.ACCEPT or (details and details.pause_key == self._key):
+            await self._save_form(flow_run_id)
             return ""
         return getattr(answer.details, "reason", None) or f"Prefect answered {answer.status.value}"
+
+    async def _save_form(self, flow_run_id: str) -> None:
+        """Save the form of an accepted state. Since Prefect 3.9, the change of state deletes an earlier one."""
+        try:
+            await self._form.asave(self._keyset, UUID(flow_run_id))
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code == CONFLICT:  # an earlier attempt has saved it
+                return
+            if not _is_final(error):
+                raise
+            logger.warning("Prefect does not take the form (%s). Answer from the command line.", first_line(error))
 
     async def _resume(self) -> None:
         async with get_client() as client:

@@ -28,12 +28,14 @@ class FileBusy(InvalidUsage):
     """Another writer holds the lock of the file. A later try may succeed."""
 
     transient = True
+    lasting = False
 
 
 class FileNotWritten(InvalidUsage):
     """The file was not written, because the disk is full. Its former content is unchanged."""
 
     transient = True
+    lasting = False
 
 
 @contextmanager

@@ -57,6 +57,7 @@ class MailboxUnreachable(InvalidUsage):
     """The mail server did not answer, or broke the connection. A later try may succeed."""
 
     transient = True
+    lasting = False
 
 
 @dataclass(frozen=True, kw_only=True)

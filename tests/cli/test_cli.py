@@ -124,9 +124,9 @@ def test_a_run_that_may_only_read_sends_no_input(
 def test_a_limit_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
     x_server(display)
     with Runs(cli) as runs:
-        here = ("--display", display)
+        here, again = ("--display", display), {"PREFECT_FLOWS_DEFAULT_RETRIES": "2"}
         runs.start("steps", [CLICK, step("answer", content="one so far")], *here, "--allow", "act",
-                   "--max-steps", "1", real=True)  # fmt: skip
+                   "--max-steps", "1", real=True, env=again)  # fmt: skip
         runs.start("cost", [DONE], *here, "--max-cost-usd", "0.0001")
         runs.start("time", [HANG], *here, "--timeout", "2")
         ends = runs.ends()

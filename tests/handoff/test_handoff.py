@@ -91,10 +91,10 @@ class Stage:
         raise AssertionError("nobody was asked")
 
     async def state(self, kind: str) -> dict[str, Any]:
-        """Wait until the flow run is in a state of a type."""
+        """Wait until the flow run is in a state of a type, with its form if it is paused."""
         for _ in range(600):
             found: dict[str, Any] = self.prefect.flow_run(self.flow_run)
-            if found["state"]["type"] == kind:
+            if found["state"]["type"] == kind and (kind != "PAUSED" or self.prefect.has_form(found)):
                 return found
             await asyncio.sleep(0.05)
         raise AssertionError(found["state"])
@@ -358,6 +358,7 @@ async def test_with_several_desktops_only_the_item_waits(stage: Stage) -> None:
     await stage.state("RUNNING")
     assert found != [around]
     stage.flow_run = found[0]
+    await stage.state("PAUSED")
     assert stage.resume(choice="done", note="by hand")["status"] == "ACCEPT"
     assert await running == {"a": "nobody was asked", "b": "by hand", "c": "nobody was asked"}
     stage.flow_run = around

@@ -44,6 +44,16 @@ class PrefectAPI:
         found: dict[str, Any] = self.get(f"/flow_runs/{flow_run_id}")
         return found
 
+    def has_form(self, run: Mapping[str, Any]) -> bool:
+        """Return whether a paused flow run has its form, which is saved after the state."""
+        schema = run["state"]["state_details"]["run_input_keyset"]["schema"]
+        try:
+            return bool(self.get(f"/flow_runs/{run['id']}/input/{schema}"))
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != httpx.codes.NOT_FOUND:
+                raise
+            return False
+
     def set_state(self, flow_run_id: str, kind: str, *, force: bool = False, **state: Any) -> None:
         self.post(f"/flow_runs/{flow_run_id}/set_state", {"state": {"type": kind, **state}, "force": force})
 

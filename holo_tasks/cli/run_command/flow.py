@@ -66,7 +66,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
         made = context.flow_run if context else None
         return name
 
-    @flow(name="holo-tasks run", flow_run_name=title, persist_result=False, validate_parameters=False)
+    @flow(name="holo-tasks run", flow_run_name=title, persist_result=False, validate_parameters=False, retries=0)
     async def holo_run(goal: str) -> State[Any]:
         nonlocal begun
         begun = attempt()

@@ -79,6 +79,8 @@ INTENTS = sa.Table(
 class TokenInUse(InvalidUsage):
     """Another process is working on the same token and goal."""
 
+    lasting = False
+
 
 @dataclass(frozen=True)
 class Finished:

@@ -79,7 +79,8 @@ class Pages:
         runs = {"sort": "START_TIME_DESC", "limit": 5}
         for _ in range(1200):
             for run in self.prefect.post("/flow_runs/filter", runs):
-                if run["state"]["type"] == "PAUSED" and place in (run["state"]["message"] or ""):
+                asks = run["state"]["type"] == "PAUSED" and place in (run["state"]["message"] or "")
+                if asks and self.prefect.has_form(run):
                     return dict(run)
             await asyncio.sleep(0.05)
         raise AssertionError(f"nobody was asked about {place}")
