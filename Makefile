@@ -17,15 +17,23 @@ TESTS := -m pytest -n $(JOBS) --dist loadscope --durations=50 --cache-clear
 # What most edits are about, and what needs no server, no screen and no browser.
 FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contract/test_contract.py \
   tests/contract/test_conformance_rules.py tests/contract/test_conformance_faults.py tests/docs/test_types.py
+# What meets Prefect, for runs with another version of it.
+MEETS_PREFECT := tests/agent/test_final_states.py tests/agent/test_flow.py tests/agent/test_front_door.py tests/agent/test_hooks.py \
+  tests/agent/test_layers.py tests/agent/test_limits.py tests/agent/test_subgoals.py tests/agent/playbooks tests/agent/lists \
+  tests/blocks tests/handoff tests/kill tests/prefect_server tests/run tests/cli/test_cli.py tests/flows/test_suspending.py \
+  tests/flows/test_hand_off_in_pages.py tests/flows/test_prefect_yaml.py
+PYTHONS ?= 3.11 3.12 3.13
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay bench-waiting bench-erring benchmark fleet interop faults fuzz nasty docs lock image clean
+.PHONY: help setup demo test test-fast test-oldest test-pythons test-long durations check style bench bench-look bench-models bench-replay bench-waiting bench-erring benchmark fleet interop faults fuzz nasty docs lock image clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
 	@echo "make test   run all checks and tests; 9 to 11 minutes on two cores"
 	@echo "make test-fast  types, style, and the tests of what needs no server and no screen; about a minute"
+	@echo "make test-oldest  the tests that meet Prefect, with the oldest version of it that is supported"
+	@echo "make test-pythons  the tests of test-fast with Python 3.11, 3.12 and 3.13 (PYTHONS=)"
 	@echo "make test-long  the same, with all of many like cases"
 	@echo "make bench  measure overhead, readiness, start-up, needless refusals, then all of bench-models"
 	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
@@ -60,6 +68,27 @@ test: style
 
 test-fast: style
 	@$(call with_second_go,$(PY) $(TESTS) -m "not (long or slow or desktop)" $(FAST))
+
+# The lock with the oldest Prefect that pyproject.toml allows.
+test-oldest: setup
+	@$(call made_venv,.venv-oldest,$(CURDIR)/.venv/bin/python)
+	@$(PY) -m uv pip install --quiet --python .venv-oldest/bin/python --no-deps --require-hashes -r deployments/oldest.lock
+	@.venv-oldest/bin/python -m pytest -n 2 --dist loadscope $(MEETS_PREFECT)
+
+# uv takes the interpreters that are installed, and fetches others where it can.
+test-pythons: setup
+	@set -e; for version in $(PYTHONS); do \
+	  echo "Python $$version"; \
+	  $(call made_venv,.venv-$$version,$$version); \
+	  .venv-$$version/bin/python -m pytest -n 2 --dist loadscope -m "not (long or slow or desktop)" $(FAST); \
+	done
+
+# Make a virtual environment of the lock and of this project: its folder, its Python.
+define made_venv
+$(PY) -m uv venv --quiet --clear --python $(2) $(1) && \
+  $(PY) -m uv pip install --quiet --compile-bytecode --python $(1)/bin/python --no-deps --require-hashes -r requirements.lock && \
+  $(PY) -m uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e .
+endef
 
 test-long: style
 	@$(call with_second_go,$(PY) $(TESTS) -m "long or not long")
@@ -150,10 +179,12 @@ lock:
 	  pyproject.toml --custom-compile-command "make lock" -o deployments/image.lock
 	uv pip compile --quiet --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 --constraint requirements.lock \
 	  --group image --custom-compile-command "make lock" -o deployments/image-build.lock
+	sed -n 's/^  "prefect>=\([0-9.]*\),.*/prefect==\1/p' pyproject.toml | uv pip compile --quiet --no-deps --generate-hashes \
+	  --no-emit-index-url --no-annotate --python-version 3.11 --custom-compile-command "make lock" - -o deployments/oldest.lock
 
 # The container image, built by Debian's buildah and tried in two ways; an engine is not needed (docs/how-to/container.md).
 image:
 	@deployments/image.sh
 
 clean:
-	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache demo-output bench-output benchmark-output faults-output nasty-output tests/fuzz/crashes-output .interop
+	rm -rf .venv .venv-* site .mypy_cache .ruff_cache .pytest_cache demo-output bench-output benchmark-output faults-output nasty-output tests/fuzz/crashes-output .interop
