@@ -1,4 +1,4 @@
-"""Resolve secrets from the environment, a Prefect Secret block, or the desktop block's own values.
+"""Resolve secrets from the environment, a vault, a Prefect block, or the desktop block's own values.
 
 `SecretSpec` declares a secret and `resolved` finds its value.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from holo_tasks.core.errors import InvalidUsage, Unavailable
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.secrets.secret import NAME, Secret
-from holo_tasks.core.texts.error_text import first_line
-from holo_tasks.machine.patience import is_away, retry_async_while_unavailable
+from holo_tasks.machine.patience import retry_async_while_unavailable
+from holo_tasks.run.rules.secret_vaults import VAULTS, vault_of
 
 VARIABLE = "HOLO_SECRET_"
-_SOURCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|block:[a-z0-9-]+|")
+_VARIABLE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 
 
 class SecretSpec(BaseModel):
@@ -31,8 +31,9 @@ class SecretSpec(BaseModel):
     name: str = Field(description="The name as in {{secret:NAME}} or {{totp:NAME}}.", pattern=f"^{NAME.pattern}$")
     source: str = Field(
         default="",
-        description="env:VARIABLE or block:NAME of a Prefect Secret block. Empty: a value given on the spot, else the "
-        "variable HOLO_SECRET_NAME, else a block of that name.",
+        description="env:VARIABLE, block:NAME of a Prefect Secret block, block:TYPE/NAME of another block that reads "
+        "a secret, keyring:SERVICE/USER, or vault:MOUNT/PATH#FIELD. Empty: a value given on the spot, else the "
+        "variable HOLO_SECRET_NAME, else a Secret block of that name.",
     )
     program: str = Field(
         default="",
@@ -55,8 +56,9 @@ class SecretSpec(BaseModel):
     @field_validator("source")
     @classmethod
     def _readable(cls, source: str) -> str:
-        if not _SOURCE.fullmatch(source):
-            raise ValueError("a source is env:VARIABLE or block:NAME")
+        if source and not _VARIABLE.fullmatch(source) and vault_of(source) is None:
+            forms = ", ".join(vault.form for vault in VAULTS.values())
+            raise ValueError(f"a source is env:VARIABLE, {forms}")
         return source
 
     @classmethod
@@ -111,28 +113,19 @@ async def _value(spec: SecretSpec, given: Mapping[str, str], environ: Mapping[st
                 raise InvalidUsage(f"The environment variable {variable} does not hold valid UTF-8 text.")
             return value
         searched.append(f"the environment variable {variable} is not set")
-    if kind in ("", "block"):
-        name = place or spec.block
-        value = await retry_async_while_unavailable(lambda: _in_block(name)) if blocks else ""
+    source = spec.source or f"block:{spec.block}"
+    if found := vault_of(source):
+        vault, matched = found
+        asks = blocks or not source.startswith("block:")
+        value = await retry_async_while_unavailable(lambda: vault.read(matched, environ)) if asks else ""
         if value:
             return value
-        searched.append(
-            f"Prefect has no Secret block {name!r}" if blocks else f"no Prefect server is set up to hold {name!r}"
-        )
+        searched.append(_missing(source) if asks else f"no Prefect server is set up to hold {matched[0]!r}")
     raise InvalidUsage(f"The secret {spec.name!r} has no value: {', and '.join(searched)}.")
 
 
-async def _in_block(name: str) -> str:
-    import httpx
-    from prefect.blocks.system import Secret as SecretBlock
-    from prefect.exceptions import PrefectException
-
-    try:
-        block = cast("Any", await SecretBlock.aload(name))
-    except ValueError:
-        return ""
-    except (httpx.HTTPError, PrefectException, RuntimeError) as error:
-        why = first_line(error)
-        kind = Unavailable if is_away(error) else InvalidUsage
-        raise kind(f"Prefect's server did not return the Secret block {name!r} ({why}).") from None
-    return str(block.get())
+def _missing(source: str) -> str:
+    kind, _, place = source.partition(":")
+    if kind != "block":
+        return f"there is nothing at {source}"
+    return f"Prefect has no block {place!r}" if "/" in place else f"Prefect has no Secret block {place!r}"
