@@ -70,6 +70,9 @@ MAY_IMPORT = {
 }
 """The packages that each package may import. Each package comes after those that it may import."""
 PREFECT_EDGE = {"prefect_server", "kill", "run", "handoff", "agent", "cli"}
+INTERNALS = tuple(f"prefect.{name}." for name in ("utilities", "flow_engine", "task_engine", "server", "client.base"))
+INTERNALS += ("prefect._",)
+"""Modules of Prefect that are not documented for others."""
 NOT_IN_CORE = {"asyncio.subprocess", "socket", "httpx", "openai", "boto3", "mss", "sqlite3", "subprocess", "time", "os"}
 
 
@@ -175,6 +178,18 @@ def test_only_the_listed_packages_import_prefect(room: str) -> None:
     for path in files(room):
         guilty = [name for name in imports(path) if name.split(".")[0] == "prefect"]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
+
+
+def test_one_module_and_the_temporary_server_import_internals_of_prefect() -> None:
+    allowed = {HOUSE / "run" / "prefect_edge" / "internals.py", *files("prefect_server")}
+    users = {
+        path
+        for folder in ("holo_tasks", "blocks", "flows", "deployments")
+        for path in (ROOT / folder).rglob("*.py")
+        if any(f"{name}.".startswith(INTERNALS) for name in imports(path))
+    }
+    assert HOUSE / "run" / "prefect_edge" / "internals.py" in users
+    assert not users - allowed
 
 
 def test_only_the_telemetry_package_imports_opentelemetry() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -98,3 +100,17 @@ def test_the_expense_audit_is_short_enough_to_copy() -> None:
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
+
+
+def test_the_packages_own_name_has_all_public_names() -> None:
+    """In a process of its own: the import of the package loads neither Prefect nor the blocks."""
+    script = """
+import sys, holo_tasks, prefect_holo
+assert not {"prefect", "holo_blocks"} & sys.modules.keys()
+import holo_blocks
+assert sorted(prefect_holo.__all__) == sorted([*holo_tasks.__all__, *holo_blocks.__all__])
+for module in (holo_tasks, holo_blocks):
+    assert all(getattr(prefect_holo, name) is getattr(module, name) for name in module.__all__)
+assert not hasattr(prefect_holo, "HoloThing")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -19,6 +19,7 @@ from holo_tasks.machine.output import say
 from holo_tasks.machine.patience import is_away, retry_while_unavailable, tells
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
 from holo_tasks.run.items.retry_conflicts import refuse_active_run
+from holo_tasks.run.prefect_edge.internals import schema_errors
 from holo_tasks.safety.database.store import Store, store_at
 from holo_tasks.safety.records.items import Item, Items
 from holo_tasks.safety.records.ledger import Ledger
@@ -100,8 +101,6 @@ def _finish(ledger: Ledger, item: Item, goal: str, answer: str) -> None:
 
 def _result(goal: str, schema: dict[str, Any], answer: str) -> Any:
     """Parse a sub-goal's result. Raises `InvalidUsage` if it does not fit ``schema``, since later runs read it."""
-    from prefect.utilities.schema_tools.validation import validate
-
     if schema.get("type") == "string":
         return answer
     wanted = f"the result of ‘{goal}’ is JSON that fits {json.dumps(schema)}."
@@ -109,8 +108,8 @@ def _result(goal: str, schema: dict[str, Any], answer: str) -> Any:
         result = json.loads(answer)
     except ValueError:
         raise InvalidUsage(f"{answer!r} is not JSON; {wanted}") from None
-    if wrong := validate(result, schema, preprocess=False):
-        raise InvalidUsage(f"{wrong[0].message}; {wanted}")
+    if wrong := schema_errors(result, schema):
+        raise InvalidUsage(f"{wrong[0]}; {wanted}")
     return result
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-
 _BEGIN_AGAIN = frozenset({"timeout_seconds", "deadline", "max_calls_per_5_minutes"})
 """Limits on time. Each attempt has its own time, or waiting is enough."""
 

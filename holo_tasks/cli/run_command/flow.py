@@ -15,7 +15,6 @@ from prefect import flow
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
-from prefect.flow_engine import run_flow_async
 from prefect.settings import get_current_settings
 from prefect.states import Completed
 
@@ -40,6 +39,7 @@ from holo_tasks.prefect_server.temporary import is_up
 from holo_tasks.run.items.business_item import Attempt, ItemRecords, WorkItem
 from holo_tasks.run.prefect_edge.artifacts import flush_logs
 from holo_tasks.run.prefect_edge.flow_context import attempt, flow_run_id
+from holo_tasks.run.prefect_edge.internals import begun_flow_run
 from holo_tasks.run.prefect_edge.unreported_runs import note_unreported, report_noted
 from holo_tasks.run.run import Run, status_and_reason
 from holo_tasks.run.subgoal_options import MODEL, PERSON, Layer, SubgoalOptions
@@ -84,7 +84,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     while True:
         try:
             # A flow run that was created but could not begin is used again, so that no second one is created.
-            begins: Any = run_flow_async(holo_run, made, {"goal": name}, return_type="state")
+            begins = begun_flow_run(holo_run, made, {"goal": name})
             state = await await_known_result(begins, known, _server_answers)
             if not ended and state is not None:
                 await state.aresult()  # raises the fault, which is a bug

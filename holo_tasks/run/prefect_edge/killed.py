@@ -10,18 +10,17 @@ import asyncio
 import contextvars
 import logging
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import FlowRun, State, StateType, TaskRun
-from prefect.context import FlowRunContext, TaskRunContext
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.context import FlowRunContext
 from prefect.exceptions import Abort
-from prefect.utilities.engine import emit_task_run_state_change_event
 
 from holo_tasks.kill.switch import SIGNAL, KillSwitch
+from holo_tasks.run.prefect_edge.internals import publish_task_state, task_runs_around
 from holo_tasks.run.prefect_edge.unreported_runs import AWAY, PATIENCE_S, note_unreported
 from holo_tasks.safety.scrubbing import scrub_text
 
@@ -91,7 +90,7 @@ def killed_state(reason: str) -> State[Any]:
 
 def end_tasks(reason: str) -> None:
     """Set the unfinished task runs of the current flow around this code to ``Killed``."""
-    for run in _tasks():
+    for run in task_runs_around():
         before = run.state
         if before is None or before.is_final():
             continue
@@ -101,16 +100,7 @@ def end_tasks(reason: str) -> None:
         # Sent in the event only: Prefect's engine sets these fields if the task ends in another state.
         took = state.timestamp - before.timestamp if before.is_running() else timedelta()
         ended = {"end_time": state.timestamp, "total_run_time": run.total_run_time + took}
-        emit_task_run_state_change_event(run.model_copy(update=ended), before, state)
-
-
-def _tasks() -> Iterator[TaskRun]:
-    """Yield the task runs of the current flow around this code, the innermost first."""
-    flow_run, context = _current_flow_run(), TaskRunContext.get()
-    while isinstance(context, TaskRunContext) and context.task_run.flow_run_id == (flow_run.id if flow_run else None):
-        yield context.task_run
-        token = context._token  # a task run does not name its parent: its context token is the only path
-        context = token.old_value if token else None
+        publish_task_state(run.model_copy(update=ended), before, state)
 
 
 def _current_flow_run() -> FlowRun | None:

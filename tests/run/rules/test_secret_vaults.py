@@ -152,5 +152,3 @@ async def test_a_block_that_reads_a_secret_is_a_source(prefect: str) -> None:
 def test_a_source_of_no_known_form_is_refused(source: str) -> None:
     with pytest.raises(ValidationError, match=r"keyring:SERVICE/USER, vault:MOUNT/PATH#FIELD"):
         SecretSpec(name="password", source=source)
-
-
