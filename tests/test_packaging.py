@@ -110,3 +110,18 @@ def test_the_version_is_defined_in_one_place() -> None:
     assert f"prefect-holo {__version__}" == LIBRARY
     texts = [ROOT / "pyproject.toml", *shipped()]
     assert [path.name for path in texts if f'{__version__}"' in path.read_text(encoding="utf-8")] == ["version.py"]
+
+
+def test_the_versions_of_python_are_the_same_everywhere() -> None:
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project()["classifiers"]))
+    lowest, above = (int(one) for one in re.findall(r"3\.(\d+)", project()["requires-python"]))
+    assert versions == [f"3.{number}" for number in range(lowest, above)]
+    assert f"PYTHONS ?= {' '.join(versions)}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_oldest_prefect_is_the_lower_bound() -> None:
+    (bound,) = (one for one in project()["dependencies"] if one.startswith("prefect"))
+    locked = re.findall(
+        r"^prefect==(\S+)", (ROOT / "deployments/oldest.lock").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [bound.partition(",")[0]] == [f"prefect>={one}" for one in locked]

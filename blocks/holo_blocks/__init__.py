@@ -2,6 +2,7 @@
 
 from holo_blocks.agent import holo_agent, holo_agents
 from holo_blocks.audit_bucket import AuditBucket
+from holo_blocks.credentials import HoloCredentials
 from holo_blocks.desktop import HoloDesktop
 from holo_blocks.loading import load_block
 from holo_blocks.mailbox import HoloMailbox
@@ -10,6 +11,7 @@ from holo_blocks.rehearsal import local_prefect, rehearsal_model
 
 __all__ = [
     "AuditBucket",
+    "HoloCredentials",
     "HoloDesktop",
     "HoloMailbox",
     "HoloModel",

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack, cast
 
 from prefect.blocks.core import Block
 from prefect.settings import get_current_settings
@@ -51,6 +51,8 @@ from holo_tasks.safety.policy import Trust
 from holo_tasks.safety.records.ledger import Claim
 from holo_tasks.safety.records.seats import Seat
 
+S3_BUCKET = "s3-bucket/"
+"""Start of the names of S3Bucket blocks of prefect-aws."""
 P = ParamSpec("P")
 B = TypeVar("B", bound=Block)
 Opened = TypeVar("Opened")
@@ -99,7 +101,7 @@ async def holo_agent(
     *,
     model: HoloModel | str,
     desktop: HoloDesktop | str,
-    audit: AuditBucket | str,
+    audit: AuditBucket | Block | str,
     allow: Trust | None = None,
     key: str = "",
     limits: Limits | None = None,
@@ -197,7 +199,7 @@ async def holo_agents(
     desktops: int,
     model: HoloModel | str,
     desktop: HoloDesktop | str,
-    audit: AuditBucket | str,
+    audit: AuditBucket | Block | str,
     spares: int = 0,
     fresh: Fresh = "flow",
     advisors: Mapping[str, HoloModel | str] | None = None,
@@ -326,7 +328,7 @@ async def _prepared(
     stack: AsyncExitStack,
     model: HoloModel | str,
     desktop: HoloDesktop | str,
-    audit: AuditBucket | str,
+    audit: AuditBucket | Block | str,
     advisors: Mapping[str, HoloModel | str],
     instead: tuple[str | int, Network | None, Remote | None],
     options: Options,
@@ -338,7 +340,7 @@ async def _prepared(
     remote = instead[2]
     monitor, network = monitor_option(instead[0]), network_option(instead[1])
     model, desktop = await _block(HoloModel, model), await _block(HoloDesktop, desktop)
-    destination = (await _block(AuditBucket, audit)).destination()
+    destination = (await _audit_bucket(audit)).destination()
     if isinstance(destination, Folder):
         check_evidence(desktop.folders, destination.path)
     others = {name: await _block(HoloModel, other) for name, other in advisors.items()}
@@ -384,6 +386,19 @@ async def _block(kind: type[B], given: B | str) -> B:
             f"{given!r} is not a block of the kind {kind.__name__}: give one, or the name of a saved one."
         )
     return given
+
+
+async def _audit_bucket(given: AuditBucket | Block | str) -> AuditBucket:
+    """Return the place of the evidence. S3Bucket blocks of prefect-aws are accepted, too, by ``s3-bucket/NAME``."""
+    if isinstance(given, str) and given.startswith(S3_BUCKET):
+        try:
+            from prefect_aws import S3Bucket
+        except ImportError:
+            raise InvalidUsage(f"The block {given!r} needs `pip install 'prefect-holo[aws]'`.") from None
+        given = await load_block(S3Bucket, given.removeprefix(S3_BUCKET))
+    if isinstance(given, Block) and f"{given.get_block_type_slug()}/" == S3_BUCKET:
+        return AuditBucket.from_s3_bucket(given)
+    return await _block(AuditBucket, cast("AuditBucket | str", given))
 
 
 async def _publish_live_view(view: LiveView) -> None:

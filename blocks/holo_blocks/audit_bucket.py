@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
@@ -12,6 +12,9 @@ from holo_blocks.schema import OneSchema
 from holo_tasks.audit import Destination, Trace, open_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.machine.home import holo_home
+
+_NO_PLAIN_KEY = ("aws_session_token", "profile_name", "assume_role_arn")
+"""Fields of AwsCredentials whose keys change or come from elsewhere."""
 
 
 class AuditBucket(OneSchema, Block):
@@ -61,6 +64,33 @@ class AuditBucket(OneSchema, Block):
     local_folder: str | None = Field(
         default=None, description="A folder on the machine that runs the agent. It is used if bucket is empty."
     )
+
+    @classmethod
+    def from_s3_bucket(cls, block: Block) -> Self:
+        """Return the audit bucket for an S3Bucket block of prefect-aws, with its AwsCredentials or MinIOCredentials.
+
+        Raises `InvalidUsage` for credentials of a session, a profile or a role: evidence is written with plain keys, or
+        with the AWS credentials of the machine.
+        """
+        bucket: Any = block
+        given: Any = bucket.credentials
+        refused = [name for name in _NO_PLAIN_KEY if getattr(given, name, None)]
+        if refused:
+            raise InvalidUsage(f"The credentials of the S3 bucket {bucket.bucket_name!r} use {refused[0]}: give keys.")
+        minio = hasattr(given, "minio_root_user")
+        user, secret = (
+            (given.minio_root_user, given.minio_root_password)
+            if minio
+            else (given.aws_access_key_id, given.aws_secret_access_key)
+        )
+        return cls(
+            bucket=bucket.bucket_name,
+            prefix=bucket.bucket_folder,
+            endpoint_url=given.aws_client_parameters.endpoint_url,
+            region=given.region_name,
+            access_key_id=SecretStr(user) if user else None,
+            secret_access_key=secret,
+        )
 
     def destination(self) -> Destination:
         """Return the destination of evidence that this block describes."""

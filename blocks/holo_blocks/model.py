@@ -12,6 +12,7 @@ from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
 
 from holo_blocks.addresses import page, picture
+from holo_blocks.credentials import HoloCredentials
 from holo_blocks.schema import OneSchema
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.prompts.model import Model
@@ -48,6 +49,9 @@ class HoloModel(OneSchema, Block):
     model: str = Field(default=DEFAULT_MODEL, description="The name of the model at this endpoint.")
     api_key: SecretStr | None = Field(
         default=None, title="API key", description="The key of the endpoint. Leave it empty if the server needs none."
+    )
+    credentials: HoloCredentials | None = Field(
+        default=None, description="The block with the key of the endpoint, in place of the field API key."
     )
     dialect: Literal["auto", "structured", "tools", "holotron"] = Field(
         default="auto", description="The format of conversations with the model. auto uses the dialect of its profile."
@@ -112,7 +116,10 @@ class HoloModel(OneSchema, Block):
 
     def endpoint(self, *, local_only: bool = False) -> ModelEndpoint:
         """Return a client for this endpoint. Close it after use."""
-        return ModelEndpoint(self.base_url, self.api_key, local_only=local_only or self.local_only)
+        if self.api_key and self.credentials:
+            raise InvalidUsage("The model block has an API key and a block with one: leave one empty.")
+        key = self.credentials.api_key if self.credentials else self.api_key
+        return ModelEndpoint(self.base_url, key, local_only=local_only or self.local_only)
 
     @asynccontextmanager
     async def advisor(self, *, local_only: bool = False) -> AsyncIterator[Model]:

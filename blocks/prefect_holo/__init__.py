@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from holo_blocks import *  # noqa: F403
     from holo_tasks import *  # noqa: F403
 
-_BLOCKS = ("AuditBucket", "HoloDesktop", "HoloMailbox", "HoloModel", "holo_agent", "holo_agents", "load_block")
+_BLOCKS = (
+    "AuditBucket",
+    "HoloCredentials",
+    "HoloDesktop",
+    "HoloMailbox",
+    "HoloModel",
+    "holo_agent",
+    "holo_agents",
+    "load_block",
+    "local_prefect",
+    "rehearsal_model",
+)
 
 __all__ = [*holo_tasks.__all__, *_BLOCKS]
 

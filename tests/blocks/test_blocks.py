@@ -21,7 +21,7 @@ from prefect.testing.standard_test_suites import BlockStandardTestSuite
 from prefect.types import SecretDict
 from pydantic import SecretStr
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
+from holo_blocks import AuditBucket, HoloCredentials, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
 from holo_blocks.addresses import PREFECTS_OWN, SITE, page, picture
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import Settle
@@ -31,7 +31,7 @@ from holo_tasks.safety.policy import Rules
 from tests.support.doc_pages import DOCS
 from tests.support.prefect_api import PrefectAPI
 
-BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop, HoloMailbox]
+BLOCKS: list[type[Block]] = [HoloModel, HoloCredentials, AuditBucket, HoloDesktop, HoloMailbox]
 
 
 class TestStandard(BlockStandardTestSuite):
@@ -98,6 +98,20 @@ async def test_blocks_come_back_as_they_were_saved_and_secrets_are_masked(prefec
     assert "round-trip" in shown
     assert "canary" not in shown
     assert loaded.secret_access_key.get_secret_value() == "s3-canary"
+
+
+async def test_model_blocks_share_a_block_with_the_key(prefect: str) -> None:
+    credentials = HoloCredentials(api_key=SecretStr("shared-canary"))
+    await credentials.asave("shared")
+    for name in ("first", "second"):
+        await HoloModel(base_url="http://127.0.0.1:9/v1", model=name, credentials=credentials).asave(name)
+        loaded: Any = await HoloModel.aload(name)
+        assert loaded.credentials.api_key.get_secret_value() == "shared-canary"
+        assert "canary" not in repr(loaded)
+        assert loaded.endpoint()._key == "shared-canary"
+    assert "canary" not in json.dumps(PrefectAPI(prefect).post("/block_documents/filter", {}))
+    with pytest.raises(InvalidUsage, match="leave one empty"):
+        HoloModel(api_key=SecretStr("x"), credentials=credentials).endpoint()
 
 
 def test_prices_in_the_block_override_the_known_ones() -> None:

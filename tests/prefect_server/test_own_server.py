@@ -16,6 +16,7 @@ import pytest
 
 from holo_tasks.prefect_server import temporary
 from holo_tasks.prefect_server.temporary import TemporaryServer
+from tests.prefect_server.test_first_start import stored
 from tests.support import forked, warm
 
 
@@ -48,6 +49,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
         server.stop()
 
 
+@stored
 def test_a_fresh_home_has_a_ready_database(own: Own) -> None:
     assert own.made
     with closing(sqlite3.connect(own.home / "prefect.db")) as database:
