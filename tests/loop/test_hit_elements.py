@@ -64,14 +64,14 @@ async def hits(
 
 async def test_an_action_is_recorded_with_its_button_or_the_focused_field() -> None:
     assert await hits(TellsTree(FORM), CLICK, TYPE) == [
-        {"role": "button", "name": "Save", "application": "form", "alike": "1"},
-        {"role": "text field", "name": "Reference", "application": "form", "alike": "1"},
+        {"role": "button", "name": "Save", "application": "form", "alike": "1", "dialogs": "0"},
+        {"role": "text field", "name": "Reference", "application": "form", "alike": "1", "dialogs": "0"},
     ]
 
 
 async def test_a_masked_element_has_a_role_but_no_name() -> None:
     (hit,) = await hits(TellsTree(FORM), CLICK, masks=(Mask("region", Box(170, 110, 5, 5)),))
-    assert hit == {"role": "button", "name": "", "application": "form"}
+    assert hit == {"role": "button", "name": "", "application": "form", "dialogs": "0"}
 
 
 async def test_a_name_is_one_visible_line_of_limited_length() -> None:
