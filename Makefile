@@ -7,6 +7,9 @@ SECONDS ?= 3600
 WORKERS ?= 1
 # What `make bench-erring` is to do: rates, arms, tasks, seeds or steps. `tests/bench/bench_erring.py --help` names them.
 ERRING ?=
+# Which suite `make benchmark` runs, if not all of the usual ones: field. FIELD names its options, such as --table.
+SUITE ?=
+FIELD ?=
 # What `make fleet` is to do: sizes, kills. `tests/bench/bench_fleet.py --help` names them.
 FLEET ?= --kills 6
 
@@ -44,6 +47,7 @@ help:
 	@echo "make bench-erring  a model that errs at 0 to 10 % of its steps, by a naive loop and by this library; resumes (hours;"
 	@echo "                 ERRING=, for example --steps 10000 --rates 3, or --table)"
 	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 10 minutes)"
+	@echo "make benchmark SUITE=field  compile and replay programs that others wrote; resumes (an hour; FIELD=, for example --table)"
 	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (two hours; FLEET=)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
@@ -142,8 +146,13 @@ bench-erring:
 	@$(PY) tests/bench/bench_erring.py $(ERRING)
 
 benchmark:
+ifeq ($(SUITE),field)
+	@deployments/setup.sh field
+	@$(PY) flows/benchmarks/field $(FIELD)
+else
 	@deployments/setup.sh benchmark
 	@$(PY) flows/benchmarks --suite miniwob miniwob-clock office ledger nasty --scale 1 1.25 2 --desktops 2 --out benchmark-output
+endif
 
 fleet:
 	@deployments/setup.sh fleet

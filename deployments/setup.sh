@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a fresh Debian machine ready: Debian packages, .venv, locked Python packages, this project.
-# Usage: deployments/setup.sh demo|test|benchmark|fleet|image
+# Usage: deployments/setup.sh demo|test|benchmark|field|fleet|image
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,15 +9,18 @@ for_test=(chromium freerdp2-x11 tigervnc-viewer xrdp xorgxrdp xserver-xorg-core 
   dbus at-spi2-core libatk-wrapper-java-jni libgail-common libatk-adaptor python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 claws-mail mousepad thunar libreoffice-calc libreoffice-writer libreoffice-gtk3 libegl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
 for_fleet=(postgresql redis-server bubblewrap procps)
 for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-writer libreoffice-gtk3 mousepad thunar claws-mail)
+# Programs that others wrote; PyPI's come from deployments/field.lock.
+for_field=(chromium dbus at-spi2-core xdotool homebank gnumeric sqlitebrowser mc xterm)
 # What builds the container image and walls it in; nothing of Python's is needed for that.
 for_image=(bubblewrap buildah mmdebstrap python3-pip)
-case "${1:?demo, test, benchmark, fleet or image}" in
+case "${1:?demo, test, benchmark, field, fleet or image}" in
   demo) packages=("${for_demo[@]}") ;;
   test) packages=("${for_demo[@]}" "${for_test[@]}" "${for_fleet[@]}") ;;
   benchmark) packages=("${for_demo[@]}" "${for_benchmark[@]}") ;;
+  field) packages=("${for_demo[@]}" "${for_field[@]}") ;;
   fleet) packages=("${for_demo[@]}" "${for_fleet[@]}") ;;
   image) packages=("${for_image[@]}") ;;
-  *) echo "setup: give demo, test, benchmark, fleet or image" >&2; exit 2 ;;
+  *) echo "setup: give demo, test, benchmark, field, fleet or image" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -91,6 +94,11 @@ if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
   fi
   .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
   echo "$wanted" >"$stamp"
+fi
+# The field suite's web programs run in an environment of their own, as any user's would.
+if [[ $1 == field ]]; then
+  [[ -x .venv-field/bin/python ]] || "$python" -m venv .venv-field
+  .venv-field/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r deployments/field.lock
 fi
 # Of this package its pages are used, and nothing that it would bring with it (a browser's driver, a gymnasium).
 .venv/bin/python -c 'import importlib.metadata as m; m.version("miniwob")' 2>/dev/null ||

@@ -40,6 +40,8 @@ class RecordedAnswer:
     content: str
     sight: Sight
     values: Mapping[str, Value]
+    goal: str = ""
+    """The task in words, without its data."""
 
 
 def value_of(answer: str) -> Any:
@@ -64,8 +66,11 @@ def answer_of(
     if all(value == "" for value in values):
         return Answer("", {})  # the goal asked for no value
     if not all(isinstance(value, dict) for value in values):
-        read = next(_reads("answer", values, given, befores), None)
-        return Answer("{answer}", {"answer": read}) if read else Answer(None, {}, ("answer",))
+        if read := next(_reads("answer", values, given, befores), None):
+            return Answer("{answer}", {"answer": read})
+        if all(is_asked_for(one.content, one.goal) for one in given):
+            return Answer(given[0].content, {})
+        return Answer(None, {}, ("answer",))
     reads: dict[str, Read] = {}
     content: dict[str, Any] = {}
     unread = []
@@ -81,6 +86,26 @@ def answer_of(
         else:
             unread.append(name)
     return Answer(content, reads, tuple(unread))
+
+
+_ASKED = re.compile(
+    r"(?:(?:then|finally|at the end|(?:when|once) (?:it|that|all|everything) is (?:done|finished)),? )?"
+    r"answer(?: only)?(?: with)?(?: the words?)? [“\"‘']?(.+?)[”\"’']?",
+    re.IGNORECASE,
+)
+"""A sentence of a task that asks for an answer in fixed words, without any condition."""
+
+
+def is_asked_for(answer: str, goal: str) -> bool:
+    """Return whether a task asks for an answer in these very words at its end, such as ``Answer done.``
+
+    The words may be no choice: ``Answer yes or no.`` asks for a judgement of the screen.
+    """
+    sentences = [
+        each.strip() for each in re.split(r"[.;!?\n]+(?:\s|$)", goal) if re.search(r"\banswer", each, re.IGNORECASE)
+    ]
+    found = _ASKED.fullmatch(sentences[0]) if len(sentences) == 1 else None
+    return found is not None and found[1] == answer.strip()
 
 
 def _is_implied_by_screen(name: str, leaves: Sequence[Any], others: Sequence[RecordedAnswer]) -> bool:

@@ -338,7 +338,9 @@ class StepsBuilder(Builder):
         It requires evidence that the work is done, if a recorded screen has any.
         """
         every = list(zip(self.recordings, self.parameters.values, strict=True))
-        given = [RecordedAnswer(one.answer, self.seen[one.last.sha256].sight, values) for one, values in every]
+        given = [
+            RecordedAnswer(one.answer, self.seen[one.last.sha256].sight, values, one.goal) for one, values in every
+        ]
         befores = [self.seen[one.steps[-1].before.sha256].sight for one in self.recordings]
         answer = answer_of(given, befores=befores)
         shown = [(one.sight, one.values) for one in given]
@@ -349,9 +351,13 @@ class StepsBuilder(Builder):
         came = screen != path[-1][0].screen and self._is_known(screen, shown)
         if item := [text for text in self._named_newly(shown, befores, came=came) if text not in signs]:
             told["before"] = [*signs, *item]
-        if answer.content == "" and not told.get("before"):
+        is_fixed = not (answer.reads or answer.unread)
+        if is_fixed and not told.get("before"):
             told |= self._end(path, given, befores)
-        unseen = all(one.steps[-1].points for one in self.recordings) and answer.content == ""
+        unseen = all(one.steps[-1].points for one in self.recordings) and is_fixed
+        if answer.content and self._dialogs(path) is not None:
+            # The task asks for this answer, and an error would be a dialog that no recording had.
+            unseen = unseen and any(one.steps[-1].before == one.steps[-1].after for one in self.recordings)
         if why := self.left.get(len(path)) or (NO_END if unseen and not told else ""):
             self.by_model.append(ByModel(count + 1, "Look whether it is done, and answer.", why))
             return {"ask_model": f"Whether it is done: {why}."}, ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from holo_tasks.compiler.answers import RecordedAnswer, answer_of
+from holo_tasks.compiler.answers import RecordedAnswer, answer_of, is_asked_for
 from holo_tasks.compiler.compile import _once
 from holo_tasks.compiler.parameters import Parameters, parameters_of
 from holo_tasks.compiler.read_pictures import ReadPicture
@@ -59,6 +59,23 @@ def test_a_parameter_name_is_asked_for_only_once() -> None:
 def test_an_empty_answer_compiles_to_an_empty_answer() -> None:
     found = answer_of([RecordedAnswer("", sight(line("SAVED", 10, 10)), {})])
     assert (found.content, found.reads, found.unread) == ("", {}, ())
+
+
+@pytest.mark.parametrize(
+    ("goal", "asked"),
+    [
+        ("Add the payment, and save the file. Answer done.", True),
+        ("When it is done, answer with the word done. Save the file.", True),
+        ("Save it. Then answer with “done”.", True),
+        ("Save the file.", False),
+        ("Answer done or failed.", False),
+        ("Answer done if it has just one note.", False),
+        ("If it is open, answer closed. Else answer done.", False),
+        ("Say who has answered. Answer done.", False),
+    ],
+)
+def test_only_words_without_a_condition_are_an_answer_that_a_task_asks_for(goal: str, asked: bool) -> None:
+    assert is_asked_for("done", goal) is asked
 
 
 def read_again(leaf: str, recorded: str, now: str, **values: Value) -> Value:

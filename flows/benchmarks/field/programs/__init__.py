@@ -1,0 +1,15 @@
+"""The programs of the field suite, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchmarks.field.program import Program
+from benchmarks.field.programs.django_admin import DjangoAdmin
+from benchmarks.field.programs.gnumeric import Gnumeric
+from benchmarks.field.programs.homebank import HomeBank
+from benchmarks.field.programs.midnight_commander import MidnightCommander
+from benchmarks.field.programs.sqlitebrowser import SqliteBrowser
+
+EVERY: tuple[type[Program], ...] = (HomeBank, Gnumeric, DjangoAdmin, SqliteBrowser, MidnightCommander)
+PROGRAMS: Mapping[str, type[Program]] = {each.name: each for each in EVERY}
