@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 BLOCKED = ("httpx._main", "openai._vendor.httpx_aiohttp")
 """Modules that are blocked. Their libraries handle the missing import."""
-SLUGS = "text_unidecode"
 REEXPORTING = ("openai.types", "openai.types.chat", "openai.types.responses", "openai.types.shared")
 """Packages that only re-export the names of about 400 modules. A conversation needs few of these modules."""
 
@@ -25,31 +23,14 @@ class NotOnlyReexports(Exception):
 def defer_large_imports() -> None:
     """Make libraries import less. Call it before they are imported.
 
-    It blocks httpx's command line and openai's aiohttp client. It defers the 65,000 strings of text_unidecode, and most
-    types of openai. The deferred parts are imported when they are first used.
+    It blocks httpx's command line and openai's aiohttp client. It defers most types of openai, which are imported when
+    they are first used.
     """
     for name in BLOCKED:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
-    if SLUGS not in sys.modules:
-        standing_in = ModuleType(SLUGS)
-        standing_in.unidecode = _unidecode  # type: ignore[attr-defined]
-        sys.modules[SLUGS] = standing_in
     if "openai" not in sys.modules:
         for name in REEXPORTING:
             _import_on_access(name)
-
-
-def _unidecode(text: str) -> str:
-    """Replacement for text_unidecode's function.
-
-    It returns ASCII unchanged, and imports the real one for other text.
-    """
-    if text.isascii():
-        return text
-    if getattr(sys.modules.get(SLUGS), "unidecode", None) is _unidecode:
-        del sys.modules[SLUGS]
-    plain: str = import_module(SLUGS).unidecode(text)
-    return plain
 
 
 def _import_on_access(package: str) -> None:

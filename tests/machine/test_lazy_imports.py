@@ -8,14 +8,6 @@ import sys
 
 import pytest
 
-SLUGS = """
-import httpx
-from slugify import slugify
-slugs = [slugify("Holo Desktop")]
-before = sorted({"click", "pygments"} & set(sys.modules)), sys.modules["text_unidecode"].__spec__ is not None
-slugs += [slugify("Größe in 東京"), slugify("Ünder"), slugify("plain")]
-print(json.dumps([slugs, before, sys.modules["text_unidecode"].__spec__ is not None, callable(httpx.main)]))
-"""
 NAMES = """
 import openai
 from importlib.util import find_spec
@@ -41,12 +33,9 @@ def found(how, script):
     return json.loads(subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True).stdout)
 
 
-def test_slugs_are_the_same_with_the_deferred_table():
-    pytest.importorskip("text_unidecode")
-    slugs, before, after, has_main = found("less", SLUGS)
-    assert slugs == found("all", SLUGS)[0]
-    assert before == [[], False]
-    assert (after, has_main) == (True, True)
+def test_httpx_has_no_command_line_but_a_main_function():
+    script = "import httpx; print(json.dumps([sorted({'click', 'pygments'} & set(sys.modules)), callable(httpx.main)]))"
+    assert found("less", script) == [[], True]
 
 
 @pytest.fixture(scope="module")
