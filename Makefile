@@ -81,10 +81,10 @@ test-oldest: setup
 
 # uv takes the interpreters that are installed, and fetches others where it can.
 test-pythons: setup
-	@set -e; for version in $(PYTHONS); do \
+	@for version in $(PYTHONS); do \
 	  echo "Python $$version"; \
-	  $(call made_venv,.venv-$$version,$$version); \
-	  .venv-$$version/bin/python -m pytest -n 2 --dist loadscope -m "not (long or slow or desktop)" $(FAST); \
+	  { $(call made_venv,.venv-$$version,$$version); } || exit 1; \
+	  .venv-$$version/bin/python -m pytest -n 2 --dist loadscope -m "not (long or slow or desktop)" $(FAST) || exit 1; \
 	done
 
 # Make a virtual environment of the lock and of this project: its folder, its Python.
