@@ -28,7 +28,7 @@ from holo_tasks.prefect_server.temporary import TemporaryServer
 from tests.support import warm
 
 stored = pytest.mark.skipif(
-    not prefect_database._is_known(prefect_database._revision(prefect_database.SCHEMA.read_text())),
+    not prefect_database._is_known_to_prefect(prefect_database._revision(prefect_database.SCHEMA.read_text())),
     reason="the installed Prefect is older than the stored schema",
 )
 
