@@ -1,8 +1,8 @@
 """Start a D-Bus for one desktop, which is the session bus and the accessibility bus of its programs.
 
 On a person's session bus a program could reach their keyring and their portals. Only the desktop's programs are on this
-bus. AT-SPI's registry is the only service that it starts, when a program or a reader first asks for it. AT-SPI's own
-accessibility bus would accept messages of a gigabyte.
+bus. AT-SPI's registry is the only service that it starts, when a program or a reader first asks for it. The bus that
+AT-SPI itself starts is not used, because it accepts messages of a gigabyte.
 
 For programs of another user the bus listens on a second socket, which that user owns. It then accepts only that user
 and ours, and the registry runs as that user.
@@ -32,7 +32,7 @@ LONGEST_PATH = 99
 PATIENCE_S = 5.0
 LARGEST_MESSAGE = 16 * 1024 * 1024
 """Largest message in bytes; the bus disconnects senders of larger ones. A tree of 5,000 elements takes 1 or 2 MB."""
-TELLS_IF_FORCED = "--force-renderer-accessibility"
+PUBLISH_PAGES_OPTION = "--force-renderer-accessibility"
 """Chromium's option to publish the page; without it, it publishes only its own window."""
 CHROMIUM = re.compile(
     r"chromium(-browser)?|(google-)?chrome(-(stable|beta|dev|unstable))?|microsoft-edge(-\w+)?|msedge|brave(-browser)?"
@@ -62,9 +62,11 @@ SETTINGS = f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configu
   <limit name="max_completed_connections">256</limit>
 </busconfig>
 """
-NO_ENVIRONMENT_UPDATES = """
+DENY_ENVIRONMENT_UPDATES = """
     <deny send_interface="org.freedesktop.DBus" send_member="UpdateActivationEnvironment"/>"""
-"""Otherwise a program could set a variable that makes the registry, which runs outside, load a library."""
+"""Rule of the bus that refuses variables from programs for the services that it starts. A program in a sandbox, or of
+another user, could otherwise make the registry load a library outside.
+"""
 ONLY_TWO_USERS = """
     <deny user="*"/>
     <allow user="%s"/>
@@ -76,8 +78,8 @@ REGISTRY_VARIABLES = ("PATH", "LANG", "HOLO_DESKTOP")
 
 
 @dataclass(frozen=True, slots=True)
-class BusUser:
-    """Another user whose programs use a bus, and the folder with the socket for them."""
+class OtherBusUser:
+    """The user of the option `run_as` on a bus, and the folder with the socket for that user's programs."""
 
     uid: int
     gid: int
@@ -105,18 +107,22 @@ class BusUser:
 
 @dataclass(frozen=True, slots=True)
 class Bus:
-    """A running bus. ``unavailable_reason`` is empty if programs can publish their elements on it."""
+    """A running bus. ``unavailable_reason`` is empty if programs can publish their elements on it.
+
+    ``ready`` is the file descriptor on which the bus reports that it accepts connections. ``other_user`` is set if the
+    programs run as another user.
+    """
 
     process: subprocess.Popen[bytes] | None
     address: str
     ready: int
     unavailable_reason: str = ""
-    guest: BusUser | None = None
+    other_user: OtherBusUser | None = None
 
     @property
     def address_for_programs(self) -> str:
-        """The address at which programs reach the bus: that of the guest's socket if they run as another user."""
-        return _address(self.guest.socket) if self.guest else self.address
+        """The address at which programs reach the bus: the other user's socket if they run as that user."""
+        return _address(self.other_user.socket) if self.other_user else self.address
 
     def environment(self) -> dict[str, str]:
         """Return the variables that make a program use this bus and publish its elements there."""
@@ -137,9 +143,9 @@ def with_accessibility(command: Sequence[str], place: int = 0) -> list[str]:
 
     ``place`` is the index of the program in the command.
     """
-    if any(each.startswith(TELLS_IF_FORCED) for each in command[place + 1 :]):
+    if any(each.startswith(PUBLISH_PAGES_OPTION) for each in command[place + 1 :]):
         return list(command)
-    return [*command[: place + 1], TELLS_IF_FORCED, *command[place + 1 :]]
+    return [*command[: place + 1], PUBLISH_PAGES_OPTION, *command[place + 1 :]]
 
 
 def launch(
@@ -147,38 +153,42 @@ def launch(
     env: Mapping[str, str],
     start: Callable[..., subprocess.Popen[bytes]],
     *,
-    closed: bool = False,
-    guest: BusUser | None = None,
+    sandboxed: bool = False,
+    other_user: OtherBusUser | None = None,
 ) -> Bus:
     """Start a bus whose socket is in ``folder``; `await_bus` waits for it.
 
-    ``start`` takes the arguments of `subprocess.Popen`. A ``closed`` program, and programs of a ``guest``, cannot set
-    variables for the registry. If the bus cannot be started, ``unavailable_reason`` of the result gives the reason.
+    ``start`` takes the arguments of `subprocess.Popen`. ``sandboxed`` is true if the desktop's program runs in a
+    sandbox. Such a program, and programs of ``other_user``, cannot set variables for the registry. If the bus cannot be
+    started, ``unavailable_reason`` of the result gives the reason.
     """
     program, registry = shutil.which(PROGRAM), registry_program()
     path = folder / "bus"
     if program is None:
         return Bus(None, "", -1, f"There is no {PROGRAM} here: apt-get install {PACKAGES}")
-    if guest is not None and (why_not := guest.unavailable_reason()):
+    if other_user is not None and (why_not := other_user.unavailable_reason()):
         return Bus(None, "", -1, why_not)
     if len(os.fsencode(path)) > LONGEST_PATH:
         return Bus(None, "", -1, f"The path {path} is too long for a socket: set TMPDIR to a shorter one.")
     address = _address(path)
-    addresses = [address] if guest is None else [address, _address(guest.socket)]
+    addresses = [address] if other_user is None else [address, _address(other_user.socket)]
     # Without a display the registry grabs no keys; the memory backend stores no settings.
     given = {name: text for name, text in env.items() if name != "DISPLAY"}
     own = {"AT_SPI_BUS_ADDRESS": addresses[-1], "XDG_RUNTIME_DIR": str(folder), "GSETTINGS_BACKEND": "memory"}
-    if guest is not None:
-        guest.folder.mkdir(mode=0o700)
-        own |= {"XDG_RUNTIME_DIR": str(guest.folder), **{name: env[name] for name in REGISTRY_VARIABLES if name in env}}
-        registry = registry and guest.run_as_user(registry, own)
+    if other_user is not None:
+        other_user.folder.mkdir(mode=0o700)
+        own |= {
+            "XDG_RUNTIME_DIR": str(other_user.folder),
+            **{name: env[name] for name in REGISTRY_VARIABLES if name in env},
+        }
+        registry = registry and other_user.run_as_user(registry, own)
     services = folder / "services"
     services.mkdir(mode=0o700)
     if registry:
         (services / f"{REGISTRY}.service").write_text(f"[D-BUS Service]\nName={REGISTRY}\nExec={registry}\n")
     settings = folder / "bus.conf"
-    more = (NO_ENVIRONMENT_UPDATES if closed or guest else "") + (
-        ONLY_TWO_USERS % (os.geteuid(), guest.uid) if guest else ""
+    more = (DENY_ENVIRONMENT_UPDATES if sandboxed or other_user else "") + (
+        ONLY_TWO_USERS % (os.geteuid(), other_user.uid) if other_user else ""
     )
     listen = "\n".join(f"  <listen>{each}</listen>" for each in addresses)
     settings.write_text(SETTINGS % {"listen": listen, "services": _as_markup(str(services)), "more": more})
@@ -201,7 +211,7 @@ def launch(
     finally:
         os.close(tell)
     why_not = "" if registry else f"AT-SPI is not installed here: apt-get install {PACKAGES}"
-    return Bus(process, address, ready, why_not, guest)
+    return Bus(process, address, ready, why_not, other_user)
 
 
 def await_bus(bus: Bus) -> Bus:
@@ -217,7 +227,7 @@ def await_bus(bus: Bus) -> Bus:
         os.close(bus.ready)
     try:
         if said:
-            _give_socket(bus.guest)
+            _give_socket(bus.other_user)
             return bus
         why_not = f"{PROGRAM} does not start: its log, bus.log, says why."
     except OSError as error:
@@ -227,13 +237,13 @@ def await_bus(bus: Bus) -> Bus:
     return Bus(None, "", -1, why_not)
 
 
-def _give_socket(guest: BusUser | None) -> None:
-    """Make a guest the owner of their socket, in a folder that they may enter but that stays ours."""
-    if guest is not None:
-        guest.socket.chmod(0o600)
-        os.chown(guest.socket, guest.uid, guest.gid)
-        os.chown(guest.folder, -1, guest.gid)
-        guest.folder.chmod(0o710)
+def _give_socket(other_user: OtherBusUser | None) -> None:
+    """Make the other user the owner of their socket, in a folder that they may enter but that stays ours."""
+    if other_user is not None:
+        other_user.socket.chmod(0o600)
+        os.chown(other_user.socket, other_user.uid, other_user.gid)
+        os.chown(other_user.folder, -1, other_user.gid)
+        other_user.folder.chmod(0o710)
 
 
 def registry_program() -> str:

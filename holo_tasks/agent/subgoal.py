@@ -38,7 +38,7 @@ from holo_tasks.run.subgoal_context import Subgoal, as_current_subgoal, current_
 from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
 
 if TYPE_CHECKING:
-    from holo_tasks.agent.playbooks.learning import Learning
+    from holo_tasks.agent.playbooks.learning import PlaybookLearner
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -264,18 +264,18 @@ class _Defined:
             if learning is not None:
                 learning.count_result(run, call, answered, replayed)
 
-    async def _options(self, run: Run, call: Call) -> tuple[SubgoalOptions, Learning | None]:
+    async def _options(self, run: Run, call: Call) -> tuple[SubgoalOptions, PlaybookLearner | None]:
         """Return the options of this call, with a learned playbook before the model, and the object that learns."""
         if self.learn is None and not any(isinstance(layer, Learned) for layer in self.options.in_order):
             return self.options, None
         from holo_tasks.agent.playbooks.learning import (  # imports OCR, which takes long to load
-            learning_of,
-            with_learned,
+            learner_of_run,
+            resolve_learned_layer,
         )
 
         if self.learn is None:
-            return await with_learned(run, self.options, call.given)
-        learning = await learning_of(run, self.known, self.learn)
+            return await resolve_learned_layer(run, self.options, call.given)
+        learning = await learner_of_run(run, self.known, self.learn)
         return learning.options_with_playbook(self.options, call.given), learning
 
     def _context_of(

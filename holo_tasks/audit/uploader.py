@@ -1,6 +1,6 @@
 """Upload a spooled trace in a background thread that never delays the agent.
 
-`Uploader` is the carrier of a `TraceRecorder` whose destination is a bucket.
+A `TraceRecorder` whose destination is a bucket delivers through an `Uploader` (its parameter ``carrier``).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LONGEST_PAUSE_CLOSING_S = 2.0
 
 
 class Helper(Protocol):
-    """Background work during an upload, which may use the time that is left at the end.
+    """Other background work during an upload: delivering what earlier runs left in the spool (`audit.resume`).
 
-    ``finish`` returns what could not be done, or an empty string.
+    ``finish`` may use the time that is left until ``deadline``. It returns the unfinished part, or an empty string.
     """
 
     def start(self) -> None: ...
@@ -37,7 +37,10 @@ class Helper(Protocol):
 
 
 class Uploader:
-    """Thread that runs an `Upload`: every second or every 200 events, less often while the bucket is unreachable."""
+    """Thread that runs an `Upload` after a second or 200 events, whichever is first.
+
+    It runs less often while the bucket is unreachable.
+    """
 
     def __init__(self, spool: Spool, keys: Keys, *, seq: int, end: int, helper: Helper | None = None) -> None:
         self.uri = spool.uri
@@ -67,7 +70,10 @@ class Uploader:
             self._helper.start()
 
     def notice(self, frames: list[str], seq: int, end: int) -> None:
-        """Report durable data to the uploader: new pictures, the number of records, and the size of the events."""
+        """Report data that is now durable in the spool.
+
+        ``frames`` are the new pictures, ``seq`` is the number of events, and ``end`` is their size in bytes.
+        """
         with self._changed:
             self._frames.extend(frames)
             self._seq, self._end = seq, end

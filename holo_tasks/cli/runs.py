@@ -1,4 +1,4 @@
-"""`holo-tasks runs`: list runs with status, cost and limit, and the dead-letter list."""
+"""`holo-tasks runs`: list runs with status, cost and cost limit, and the dead-letter list."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holo_tasks.safety.records.run_list import RunBook, RunRow
 def listing(home: Path, most: int, *, as_json: bool) -> str:
     """Return the ``most`` newest runs and the dead-letter list, as a text or one JSON object.
 
-    The text has the ``most`` newest items and the number of older ones. The JSON object has all items.
+    The text also has the ``most`` newest dead letters and the number of older ones. The JSON object has all of them.
     """
     store = store_at(home)
     alive = {run.run_id for run in running(home)}
@@ -35,8 +35,8 @@ def listing(home: Path, most: int, *, as_json: bool) -> str:
 def _with_present_status(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
     """Return a row with the present status of its run.
 
-    A run that was never closed and has no process on this machine is "interrupted". With a shared database it may be
-    at work elsewhere. The cost of a run is unknown until it is closed.
+    A run that was never closed and has no process on this machine is "interrupted". With a shared database it stays
+    "running", because its process may be on another machine. The cost of a run is unknown until it is closed.
     """
     if row.status != "running":
         return row
@@ -97,7 +97,7 @@ def _items(items: Sequence[Item], most: int) -> Iterable[str]:
 
 
 def _evidence(home: Path, most: int) -> Iterable[str]:
-    """List the evidence in the spool. Its run has reported that only once."""
+    """List the evidence that still waits in the spool. A run prints that only once, at its end."""
     if not (home / "spool").is_dir():
         return
     from holo_tasks.audit.spool import left_behind  # imports boto3, which takes a while

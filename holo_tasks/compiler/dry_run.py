@@ -16,7 +16,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.playbook import Playbook
 from holo_tasks.scripts.rules import Decision, find, follow
-from holo_tasks.scripts.step_models import Action, Target
+from holo_tasks.scripts.steps_and_targets import Action, Target
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 

@@ -17,7 +17,7 @@ from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.targets import hits, is_of_words, target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.outlines import areas_of, drawings_of, edges_of
 from holo_tasks.vision.screen_text import WORDS_APART, Sight, matches
 

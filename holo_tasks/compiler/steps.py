@@ -12,7 +12,7 @@ from holo_tasks.core.elements.element_anchors import numbered
 from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.values import PLACEHOLDER, Value
 from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
 from holo_tasks.vision.screen_text import Sight, matches, plain

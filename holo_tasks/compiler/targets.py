@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.rules import find
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.value_formats import format_of
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_mark

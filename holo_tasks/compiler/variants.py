@@ -11,7 +11,7 @@ from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of, short
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 

@@ -1,4 +1,7 @@
-"""Rules, breaches and rule books of a contract. Each rule has an id, so that it can be named and tested alone."""
+"""Rules of the contract between this library's requests and a model's server, and their breaches.
+
+Each rule has an id, so that it can be named and tested alone. `rehearsal` and the tests check requests by `all_rules`.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ Subject = TypeVar("Subject")
 class Terms:
     """The settings in which servers and models with this contract differ.
 
-    ``temperature`` is that of a conversation. Holotron and localizations have fixed temperatures in their rules.
-    ``key`` is the bearer key of the server, and ``None`` if the server needs no key.
+    ``temperature`` applies to requests for a step. Holotron and localizations have fixed temperatures in their rules.
+    ``images`` is the largest number of pictures in a request. ``preserve_thinking`` is true for models that
+    see their earlier reasoning. ``key`` is the bearer key of the server, and ``None`` if the server needs no key.
     """
 
     transport: Transport = "structured_outputs"
@@ -81,7 +85,7 @@ class RuleBook(Generic[Subject]):
         return tuple(sorted((rule for rule, _ in self.checks), key=lambda rule: rule.id))
 
     def breaches(self, subject: Subject, terms: Terms) -> list[Breach]:
-        """Return the broken rules in the order of their ids, with one breach each."""
+        """Return the first breach of each broken rule, in the order of their ids."""
         first = ((rule, next(check(subject, terms), None)) for rule, check in self.checks)
         found = [Breach(rule, detail) for rule, detail in first if detail is not None]
         return sorted(found, key=lambda breach: breach.rule.id)

@@ -54,7 +54,7 @@ class Grant:
 
 
 def granted_hosts(network: Network) -> tuple[Grant, ...] | None:
-    """Return the hosts that a program may reach, or ``None`` if it is not sandboxed.
+    """Return the hosts that a program may reach. Returns ``None`` for "host": it reaches all that its machine reaches.
 
     Raises `InvalidUsage` for an invalid option.
     """
@@ -76,7 +76,7 @@ def granted_hosts(network: Network) -> tuple[Grant, ...] | None:
 
 
 def network_option(network: Network | None) -> str:
-    """Return the option in its canonical text form; empty for ``None``.
+    """Return the option in its canonical text form. Returns an empty string for ``None``, if the option was not given.
 
     Raises `InvalidUsage` for an invalid option.
     """

@@ -16,7 +16,7 @@ R = TypeVar("R")
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that raises `InvalidUsage` if an old argument is given.
 
-    Each keyword is an old name, and its value is the text to write instead.
+    Each keyword is an old name. Its value is the text for the error: the new argument as the caller should write it.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -40,6 +40,9 @@ def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def check_names(function: str, given: Mapping[str, object], names: Mapping[str, str]) -> None:
-    """Raise `InvalidUsage` if a given argument has been renamed."""
+    """Raise `InvalidUsage` if a given argument has been renamed.
+
+    Functions that take their options as a mapping call it directly.
+    """
     for old in given.keys() & names.keys():
         raise InvalidUsage(f"{function}() has no argument {old}= any more: write {names[old]}.")

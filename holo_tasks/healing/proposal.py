@@ -25,7 +25,7 @@ from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import ListStep
 from holo_tasks.scripts.resuming import is_in_field
 from holo_tasks.scripts.rules import find, is_visible
-from holo_tasks.scripts.step_models import Action, Target
+from holo_tasks.scripts.steps_and_targets import Action, Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 

@@ -1,8 +1,8 @@
 """Stop a run from outside within a second, even if the event loop, the model, Prefect or this process hangs.
 
-Input is stopped at the desktop process (`desktop.input.gate`), in two ways. A latch can be set here or there. A lease
-expires when this process stops renewing it. The rest of this module lets the run end in good order: it cancels the
-run's task and gives the reason.
+Input is stopped at the desktop process (`desktop.input.gate`), in two ways. A latch stops input for good; this process
+or the desktop process sets it. A lease expires when this process stops renewing it. The rest of this module lets the
+run end in good order: it cancels the run's task and gives the reason.
 
 `KillSwitch` is the switch of a run. `agent.open_agent` starts it.
 """
@@ -34,7 +34,8 @@ LATCH_TIMEOUT_S = 0.6
 RECANCEL_S = 5.0
 """A run that still goes on this many seconds after its cancellation is cancelled again, and its desktop is killed."""
 CLAIM_GRACE_S = 3.0
-"""How long an expired claim is waited for, with input stopped, in seconds. The machine may have been asleep."""
+"""How long an expired claim may take to be renewed, with input stopped, before the run is stopped. In seconds. The
+machine may have been asleep."""
 CONFIRM_S = 0.5
 """How long the end of a run waits for its desktop to confirm the stop, in seconds."""
 SIGNAL = "signal"
@@ -60,12 +61,12 @@ class Source(Protocol):
         ...
 
     def answer(self) -> None:
-        """Confirm that input has stopped."""
+        """Confirm to the requester that input has stopped."""
         ...
 
 
 class Held(Protocol):
-    """A claim on something that a run works on, such as an item or a seat."""
+    """A claim that a run holds on something it works on, such as an item or a seat."""
 
     def left_s(self) -> float:
         """Return for how many more seconds the claim certainly holds."""
@@ -163,7 +164,7 @@ class KillSwitch:
         return self.reason
 
     def rest(self) -> None:
-        """Let no more input through, and cancel nothing from now on, because the run is ending."""
+        """Stop input and cancel nothing from now on, because the run is ending."""
         self.why()
         self._resting = True
         if self._desktop is not None:
@@ -182,8 +183,10 @@ class KillSwitch:
             self._registration = None
 
     def _await_confirmation(self) -> None:
-        """Wait until the desktop has confirmed the stop. A confirmation that came after the clean-up would never be
-        deleted."""
+        """Wait until the desktop has confirmed the stop.
+
+        The confirmation is a file. If it were written after the clean-up, it would never be deleted.
+        """
         end = time.monotonic() + CONFIRM_S
         while (desktop := self._desktop) is not None and desktop.latched and not desktop.at_rest:
             if time.monotonic() > end:

@@ -58,7 +58,7 @@ async def release_abandoned(home: Path | None = None, *, pause_s: float = RENEW_
     for look in range(LOOKS):
         items += await retry_async_while_unavailable(lambda: asyncio.to_thread(work.return_lapsed))
         freed += await retry_async_while_unavailable(lambda: asyncio.to_thread(seats.release_lapsed))
-        if not (work.doubtful or seats.doubtful or (dead and not look)):
+        if not (work.is_unsure or seats.is_unsure or (dead and not look)):
             break
         await asyncio.sleep(pause_s)
     # A run that had no process at the first look may have registered it since.

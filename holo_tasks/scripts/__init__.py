@@ -10,10 +10,10 @@ each begins when the one before it is done, so one engine follows both:
 * `by_model` steps go to the model at once. `resuming` decides when the playbook continues.
 
 Steps pass the same checks as a model's. `script.Script` is the public entry point. `playbook` defines the goals and
-rules of the file format, and reads a file. `step_models` defines a step: its action, its conditions, and its target
-(`Target`, with all ways to find a control). `rules` decides the next step from the rules, the earlier steps and the
-screen, and finds targets. `element_search` finds those that a program reports. `hands.Hands` is the interface of Python
-scripts.
+rules of the file format, and reads a file. `steps_and_targets` defines a step: its action, its conditions, and its
+target (`Target`, with all ways to find a control and its relations to labels). `rules` decides the next step from the
+rules, the earlier steps and the screen, and finds targets. `element_search` finds those that a program reports.
+`hands.Hands` is the interface of Python scripts.
 
 May import `core`, `machine`, `loop`, `vision` and `contract`.
 """

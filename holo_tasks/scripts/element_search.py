@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.scripts.step_models import Contained, ElementTarget, Named, ShownElement, Target
+from holo_tasks.scripts.steps_and_targets import Contained, ElementTarget, Named, ShownElement, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 

@@ -26,7 +26,7 @@ from holo_tasks.scripts.element_search import ContradictedTarget, NotFound
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.rules import write_step
 from holo_tasks.scripts.script_view import SCRIPT, ScreenNeeds, exactly, needs_for
-from holo_tasks.scripts.step_models import Action
+from holo_tasks.scripts.steps_and_targets import Action
 from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 

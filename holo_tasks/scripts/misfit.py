@@ -26,7 +26,7 @@ from holo_tasks.scripts.rules import (
     unmet,
     words_of,
 )
-from holo_tasks.scripts.step_models import Action, Condition, texts_of
+from holo_tasks.scripts.steps_and_targets import Action, Condition, texts_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value, read_values
 from holo_tasks.vision.screen_text import Sight
 

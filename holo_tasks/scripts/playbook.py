@@ -1,7 +1,7 @@
 """The playbook's file format: goals with steps in their order, or with rules for screens. Coordinates cannot be given.
 
-A person writes it as YAML. The models in this module and in `step_models` define the format. `load_playbook` reads a
-file, and its errors name the file and the line.
+A person writes it as YAML. The models in this module and in `steps_and_targets` define the format. `load_playbook`
+reads a file, and its errors name the file and the line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.core.texts.shortened import shortened
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.screens_section import DeclaredScreens
-from holo_tasks.scripts.step_models import Action, AtState, Condition, Conditions, ElementTarget, Part
+from holo_tasks.scripts.steps_and_targets import Action, AtState, Condition, Conditions, ElementTarget, Part
 
 
 def _listed(value: Any) -> Any:

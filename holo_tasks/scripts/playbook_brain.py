@@ -38,8 +38,8 @@ from holo_tasks.scripts.script_view import (
     needs_for,
     needs_of_condition,
 )
-from holo_tasks.scripts.step_models import Action, sets_state
 from holo_tasks.scripts.step_outcome import StepOutcome
+from holo_tasks.scripts.steps_and_targets import Action, sets_state
 from holo_tasks.scripts.values import Value, fill, read_values
 from holo_tasks.vision.screen_text import Sight
 

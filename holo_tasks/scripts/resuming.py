@@ -28,7 +28,7 @@ from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import Rule
 from holo_tasks.scripts.rules import Decision, find, is_shown, is_visible
-from holo_tasks.scripts.step_models import Action, Target
+from holo_tasks.scripts.steps_and_targets import Action, Target
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight, plain
 

@@ -34,7 +34,7 @@ from holo_tasks.scripts.element_search import (
 )
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook, Rule
-from holo_tasks.scripts.step_models import WITHOUT_EFFECT, Action, AtState, Condition, Gone, ShownWindow, Target
+from holo_tasks.scripts.steps_and_targets import WITHOUT_EFFECT, Action, AtState, Condition, Gone, ShownWindow, Target
 from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of

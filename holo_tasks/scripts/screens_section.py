@@ -24,7 +24,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window
 from holo_tasks.loop.screens import MOST_TIMES, Do, Interruption, Screens, Way
-from holo_tasks.scripts.step_models import Action, Part, Shown
+from holo_tasks.scripts.steps_and_targets import Action, Part, Shown
 
 
 def _listed(value: Any) -> Any:

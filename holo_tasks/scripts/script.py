@@ -24,8 +24,8 @@ from holo_tasks.scripts.plan import Plan
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_version, states_in
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script_view import PLAYBOOK, SCRIPT, ScreenReader
-from holo_tasks.scripts.step_models import Action, ShownWindow
 from holo_tasks.scripts.step_outcome import Heal
+from holo_tasks.scripts.steps_and_targets import Action, ShownWindow
 from holo_tasks.scripts.values import fill
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.state_recognizer import ScreenRecognizer

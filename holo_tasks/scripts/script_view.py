@@ -25,7 +25,7 @@ from holo_tasks.core.texts.outside_text import defused
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.walk import Walk
-from holo_tasks.scripts.step_models import AtState, Condition, Gone, ShownWindow, Target
+from holo_tasks.scripts.steps_and_targets import AtState, Condition, Gone, ShownWindow, Target
 from holo_tasks.vision.checked_elements import seen_in, with_elements
 from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.ocr_reader import Reader, shared_reader

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, text_of
 from holo_tasks.scripts.playbook import Read
-from holo_tasks.scripts.step_models import ElementTarget, Shown
+from holo_tasks.scripts.steps_and_targets import ElementTarget, Shown
 from holo_tasks.scripts.value_formats import formatted
 from holo_tasks.vision.screen_text import FilledLabel, Sight
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 LINE = 2
-"""The distance in pixels by which the content of a box may extend beyond it. It is the width of an outline."""
+"""Pixels by which the content of a box may extend beyond it: the width of an outline."""
 _WORD_GAP = 1.05
 """The largest gap between words of one text, relative to the height of a text without descenders."""
 _TALLEST_TEXT = 80
@@ -53,7 +53,10 @@ class MarkCandidate:
 
 
 def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[MarkCandidate], list[Box]]:
-    """Return the things on a picture whose lines OCR has read, and its areas from small to large."""
+    """Return the things on a picture whose lines OCR has read, and its areas from small to large.
+
+    An area is a box inside a closed outline, such as a button, a field or a panel.
+    """
     edges = edges_of(pixels)
     areas = [area for area in areas_of(pixels, edges) if not _is_in_letter(area.box, lines)]
     edges = without_outlines(edges, (area for area in areas if not is_spot_sized(area.box)))

@@ -97,6 +97,6 @@ def listed_or_other(value: str, values: tuple[str, ...]) -> str:
 
 
 def last_layer(layer_names: str) -> str:
-    """Return the last layer in a list such as ``playbook + model``. Returns an empty string for an empty list."""
+    """Return the last layer in a text such as ``playbook + model``. Returns an empty string for an empty text."""
     last = layer_names.rpartition(" + ")[2]
     return listed_or_other(last, LAYERS) if last else ""

@@ -133,7 +133,7 @@ async def test_a_user_without_an_account_has_no_accessibility_tree() -> None:
 def test_only_its_two_users_can_connect_to_a_bus(tmp_path) -> None:
     place = Path(tempfile.mkdtemp(prefix="holo-bus-")) / "bus"
     place.parent.chmod(0o755)
-    with own_bus(tmp_path, guest=bus.BusUser(UID, UID, place)) as started:
+    with own_bus(tmp_path, other_user=bus.OtherBusUser(UID, UID, place)) as started:
         assert started.process is not None, started.unavailable_reason
         assert comes_in(started.address, os.geteuid()) == comes_in(theirs(started), UID) == ""
         assert "Permission denied" in comes_in(theirs(started), ANOTHER)
@@ -191,8 +191,8 @@ def test_a_bus_works_in_a_folder_with_special_characters() -> None:
 @pytest.mark.parametrize(
     ("command", "place", "told"),
     [
-        ("chromium --app=x", 0, f"chromium {bus.TELLS_IF_FORCED} --app=x"),
-        ("env A=b orders page", 2, f"env A=b orders {bus.TELLS_IF_FORCED} page"),
+        ("chromium --app=x", 0, f"chromium {bus.PUBLISH_PAGES_OPTION} --app=x"),
+        ("env A=b orders page", 2, f"env A=b orders {bus.PUBLISH_PAGES_OPTION} page"),
     ],
 )
 def test_chromium_browsers_get_the_flag_that_exposes_web_pages(command, place, told) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holo_tasks import SubgoalOptions, learned
-from holo_tasks.agent.playbooks.learning import with_learned
+from holo_tasks.agent.playbooks.learning import resolve_learned_layer
 from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.compiler.playbook_stores import store_at
@@ -59,7 +59,7 @@ async def test_a_playbook_learned_into_a_bucket_is_used_as_a_layer(
         run: Any = SimpleNamespace(home=home, learning={}, log=SimpleNamespace(warning=lambda *said: None))
         run.whole = run
         declared = SubgoalOptions(layers=[learned(place, "one", **how), "model"])
-        found, counts = await with_learned(run, declared, {})
+        found, counts = await resolve_learned_layer(run, declared, {})
         assert counts is not None
         return list(found.in_order)
 

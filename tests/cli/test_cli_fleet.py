@@ -48,7 +48,7 @@ def work(store: Store, name: str, flow_run: str, items: int) -> None:
         for _ in range(items):
             taken = mine.take(name, claim, flow_run)
             assert taken is not None
-            mine.done(taken)
+            mine.end_with_result(taken)
         mine.leave(claim)
 
 
@@ -98,9 +98,9 @@ def test_a_list_is_shown_with_the_errors_of_its_items(home: Path, capsys: pytest
         assert urgent is not None
         assert first is not None
         assert second is not None
-        items.done(urgent)
-        items.failed(first, "failed", "invalid", "There is no such report.")
-        items.tried(second, "desktop_failed", "The screen is gone.", 600.0)
+        items.end_with_result(urgent)
+        items.end_without_result(first, "failed", "invalid", "There is no such report.")
+        items.record_failed_try(second, "desktop_failed", "The screen is gone.", 600.0)
         assert items.take("reports", claim, "F-1") is not None
         seen = told(capsys)
         shown = page(capsys)

@@ -23,7 +23,7 @@ from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.playbook import Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, find, follow
-from holo_tasks.scripts.step_models import AtState, ShownWindow
+from holo_tasks.scripts.steps_and_targets import AtState, ShownWindow
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Sight
 from tests.support.recorded_runs import Act, Page, page, page_reader, record, sight_of

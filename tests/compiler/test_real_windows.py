@@ -13,7 +13,7 @@ from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.scripts.playbook import Playbook, load_playbook, parse_playbook
 from holo_tasks.scripts.script import Script
-from holo_tasks.scripts.step_models import AtState, ShownWindow
+from holo_tasks.scripts.steps_and_targets import AtState, ShownWindow
 from tests.support.agents import agent, events
 from tests.support.scripted_model import ScriptedModel
 

@@ -17,7 +17,7 @@ from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound, is_titl
 from holo_tasks.scripts.misfit import misfit_of
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
 from holo_tasks.scripts.rules import Decision, find, follow
-from holo_tasks.scripts.step_models import ShownElement, Target
+from holo_tasks.scripts.steps_and_targets import ShownElement, Target
 from tests.compiler.test_compile import calls, compiled, decisions
 from tests.support.read_runs import screen
 from tests.support.recorded_runs import Act, Page, page, record, sight_of

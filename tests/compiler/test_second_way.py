@@ -19,7 +19,7 @@ from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, load_playbook
 from holo_tasks.scripts.rules import find, words_of
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.ocr_reader import shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Line, Sight

@@ -39,7 +39,7 @@ from holo_tasks.safety.records.items import Item
 from holo_tasks.safety.records.run_list import RunRow
 from holo_tasks.safety.records.work_items import QueueCounts as ItemCounts
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule
-from holo_tasks.scripts.step_models import Action
+from holo_tasks.scripts.steps_and_targets import Action
 from tests.support.doc_pages import DOCS, ROOT
 
 REFERENCE = DOCS / "reference"

@@ -13,7 +13,7 @@ from holo_tasks.core.screen.states import Absent, AnyOf, Asked, Picture, State, 
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.rules import NotFound, find
 from holo_tasks.scripts.script import Script, screens_of
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import FoundPicture
 

@@ -17,7 +17,7 @@ from holo_tasks.scripts.playbook_brain import needs_of
 from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.script import screens_of
 from holo_tasks.scripts.script_view import ScreenNeeds
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.values import read_values
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.elements import silent, tree_of

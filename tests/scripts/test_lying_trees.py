@@ -14,7 +14,7 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.checked_elements import seen_in, with_elements
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader

@@ -19,7 +19,7 @@ from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resuming, Taken
 from holo_tasks.scripts.rules import Decision, find, follow
 from holo_tasks.scripts.script_view import ScreenReader
-from holo_tasks.scripts.step_models import Target
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 from tests.support.read_runs import screen

@@ -13,13 +13,15 @@ from holo_tasks.desktop import processes
 
 
 @contextmanager
-def own_bus(folder: Path, guest: bus.BusUser | None = None) -> Iterator[bus.Bus]:
-    """Start a bus whose socket is in a folder, and one for a guest in the guest's folder.
+def own_bus(folder: Path, other_user: bus.OtherBusUser | None = None) -> Iterator[bus.Bus]:
+    """Start a bus whose socket is in a folder, and one for another user in that user's folder.
 
     AT-SPI's registry, which the bus starts on request, would survive the bus. It is ended here.
     """
     mark = str(folder)
-    started = bus.await_bus(bus.launch(folder, {**os.environ, processes.MARK: mark}, subprocess.Popen, guest=guest))
+    started = bus.await_bus(
+        bus.launch(folder, {**os.environ, processes.MARK: mark}, subprocess.Popen, other_user=other_user)
+    )
     try:
         yield started
     finally:

@@ -321,11 +321,11 @@ class _Worker:
         status, why = status_and_reason(error)
         note: Callable[[], object]
         if isinstance(error, UnfitItem | TokenConflict):
-            note = partial(self.items.failed, item, "failed", status, why)
+            note = partial(self.items.end_without_result, item, "failed", status, why)
         elif _for_a_person(error):
-            note = partial(self.items.failed, item, "person", status, why)
+            note = partial(self.items.end_without_result, item, "person", status, why)
         else:
-            note = partial(self.items.tried, item, status, why, self.pause_s * 4**item.tries)
+            note = partial(self.items.record_failed_try, item, status, why, self.pause_s * 4**item.tries)
         with suppress(Killed):  # another worker has taken the item over, and stores its result
             if await retry_async_while_unavailable(lambda: asyncio.to_thread(note)) == "ready":
                 # The item is tried again, so it is removed from the dead-letter list.
@@ -356,7 +356,7 @@ class _Worker:
                 self._idle.set()
 
     async def _record_done(self, item: TakenItem) -> None:
-        await retry_async_while_unavailable(lambda: asyncio.to_thread(self.items.done, item))
+        await retry_async_while_unavailable(lambda: asyncio.to_thread(self.items.end_with_result, item))
 
     async def _release_claim(self, claim: Claim) -> None:
         try:

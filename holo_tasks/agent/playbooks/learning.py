@@ -1,7 +1,11 @@
-"""Learn a playbook from runs that the model has answered, and test it in the model's shadow before it is used.
+"""Learn a playbook from runs that the model has answered, and compare it with the model before it is used.
 
-Compiling, and comparing the playbook's actions with the model's, happen after a run is over and its trace is closed.
-A fault of learning is logged and fails no item and no run. `learning_of` and `with_learned` are for `subgoal`.
+`run.learn` has the options: `Learn` lets a sub-goal learn, and the layer `Learned` follows a learned playbook.
+`subgoal` gets a `PlaybookLearner` for both: from `learner_of_run` for `Learn`, and from `resolve_learned_layer` for
+`Learned`.
+
+A compiled playbook is first "in the shadow": it only predicts the model's actions. Compiling and comparing happen after
+a run is over and its trace is closed. A fault of learning is logged and fails no item and no run.
 """
 
 from __future__ import annotations
@@ -52,8 +56,8 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Note:
-    """A sub-goal that the model has answered: its trace, its number there, and its arguments."""
+class _AnsweredGoal:
+    """A sub-goal that the model has answered: its trace, its number in the trace, and its arguments."""
 
     trace: str
     subgoal: int
@@ -61,10 +65,12 @@ class _Note:
 
 
 @dataclass
-class Learning:
-    """The learning of one run about one sub-goal. ``why_off`` is the reason if it cannot learn, else empty.
+class PlaybookLearner:
+    """Learns the playbook of one sub-goal in one run, and provides the playbook that was learned before.
 
-    Without ``learn`` it only uses the playbook that was learned before, and counts the results.
+    Without ``learn`` it only provides that playbook and counts its results. ``why_off`` is the reason if it cannot
+    work, otherwise empty. ``place`` is the folder or bucket of the playbook. ``fitted`` and ``gave_up`` count this
+    run's replays in which the playbook fitted the screens or gave up. ``begun`` is set after `begin`.
     """
 
     run: Run
@@ -79,7 +85,7 @@ class Learning:
     playbook: Playbook | None = None
     fitted: int = 0
     gave_up: int = 0
-    noted: list[_Note] = field(default_factory=list)
+    noted: list[_AnsweredGoal] = field(default_factory=list)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     def options_with_playbook(self, declared: SubgoalOptions, arguments: Mapping[str, Any]) -> SubgoalOptions:
@@ -108,7 +114,10 @@ class Learning:
         return script
 
     def count_result(self, run: Run, call: Call, answered: int, replayed: int) -> None:
-        """Count the result of a call. ``answered`` and ``replayed`` are the lengths of the run's lists before it."""
+        """Count the result of a call.
+
+        ``answered`` and ``replayed`` are the lengths that `run.resolved` and `run.replayed` had before the call.
+        """
         resolved, replays = run.resolved[answered:], run.replayed[replayed:]
         layers = {one.subgoal: one.layer for one in resolved}
         for replay in replays:
@@ -117,7 +126,7 @@ class Learning:
                 self.fitted, self.gave_up = self.fitted + fits, self.gave_up + (not fits)
         mine = [one for one in resolved if one.title == call.title]
         if self.learn is not None and not replays and len(mine) == 1 and mine[0].layer == MODEL:
-            self.noted = [*self.noted, _Note(run.trace, mine[0].subgoal, _plain(call.given))][:MOST]
+            self.noted = [*self.noted, _AnsweredGoal(run.trace, mine[0].subgoal, _plain(call.given))][:MOST]
 
     async def begin(self) -> None:
         """Look up the newest version and, if it is promoted, its playbook."""
@@ -151,7 +160,7 @@ class Learning:
             self.playbook, _ = self._versions.playbook(self.version)
 
     def _folder_name(self) -> str:
-        """Return the name of this goal's folder at the place. Raises `InvalidUsage` if several fit."""
+        """Return the name of this goal's folder at the place. Raises `InvalidUsage` if the goal selects several."""
         found = [name for name in store_at(self.place).folders() if self.goal in ("", name, name[:-TAG])]
         if len(found) > 1:
             raise InvalidUsage(f"{self.place} has {', '.join(found)}: name one with learned(place, goal).")
@@ -162,10 +171,10 @@ class Learning:
         if newest.id == self.version.id:
             self.version = newest
         if self.version.status == "promoted" and self.public_key is None and (self.fitted or self.gave_up):
-            self._note("acted", fitted=self.fitted, gave_up=self.gave_up, run=self.run.run_id)
+            self._sign_note("acted", fitted=self.fitted, gave_up=self.gave_up, run=self.run.run_id)
             if self.version.gave_up > self.version.fitted:
                 counts = f"{self.version.gave_up} times, and fitted {self.version.fitted}"
-                self._note("demoted", why=f"it gave up {counts}")
+                self._sign_note("demoted", why=f"it gave up {counts}")
                 self._log.warning(
                     "The learned playbook of ‘%s’ (version %s) gave up %s: the model works in its place again.",
                     self.goal, self.version.id, counts,
@@ -179,7 +188,7 @@ class Learning:
         if waiting and self.version.status == "shadow":
             self._compare_in_shadow(waiting)
 
-    def _compile(self, noted: list[_Note]) -> list[_Note]:
+    def _compile(self, noted: list[_AnsweredGoal]) -> list[_AnsweredGoal]:
         """Compile a playbook once there are enough notes. Return the notes that were not used."""
         assert self.learn is not None
         enough, later = noted[: self.learn.after], noted[self.learn.after :]
@@ -202,7 +211,7 @@ class Learning:
         self._log.info("‘%s’ was learned from %d runs: version %s.", self.goal, len(chosen), self.version.id)
         return later
 
-    def _compare_in_shadow(self, noted: Sequence[_Note]) -> None:
+    def _compare_in_shadow(self, noted: Sequence[_AnsweredGoal]) -> None:
         """Compare the version in the shadow with the model's actions. Promote or drop it after enough comparisons."""
         assert self.learn is not None
         playbook, _ = self._versions.playbook(self.version)
@@ -212,36 +221,37 @@ class Learning:
                 continue
             values = {name: note.arguments.get(name) for name in playbook.goals[self.version.goal].params}
             differs = difference(playbook, self.version.goal, values, *found, self._reader)
-            self._note("shadow", agreed=not differs, run=self.run.run_id)
+            self._sign_note("shadow", agreed=not differs, run=self.run.run_id)
             if differs:
                 self._log.info("‘%s’, version %s, differs: %s", self.goal, self.version.id, differs)
             if self.version.agreed >= self.learn.shadow and self.version.agreed > self.version.differed:
-                self._note("promoted", run=self.run.run_id)
+                self._sign_note("promoted", run=self.run.run_id)
                 self._log.info("‘%s’, version %s, works before the model from now on.", self.goal, self.version.id)
                 return
             if self.version.differed >= self.learn.shadow:
-                self._note("dropped", run=self.run.run_id)
+                self._sign_note("dropped", run=self.run.run_id)
                 return
 
-    def _find_recording(self, note: _Note) -> tuple[Trace, Recording] | None:
+    def _find_recording(self, note: _AnsweredGoal) -> tuple[Trace, Recording] | None:
         """Return the recording of a noted sub-goal with its trace. ``None`` if the trace is not valid or lacks it."""
         if note.trace not in self._read:
             verdict = verify(open_bundle(note.trace), self._versions.public, Heads(Path(note.trace).name))
             trace = open_trace(note.trace)
             reported = recordings(trace, verdict.head) if verdict.verdict == "VALID" else []
             self._read[note.trace] = trace, {one.subgoal: one for one in reported}
-        trace, told_by_number = self._read[note.trace]
-        return (trace, told_by_number[note.subgoal]) if note.subgoal in told_by_number else None
+        trace, by_number = self._read[note.trace]
+        return (trace, by_number[note.subgoal]) if note.subgoal in by_number else None
 
-    def _note(self, kind: Any, **told: Any) -> None:
-        self.version = self._versions.note(self.version, kind, **told)
+    def _sign_note(self, kind: Any, **facts: Any) -> None:
+        """Add a signed note of this kind to the version, such as a comparison or a promotion."""
+        self.version = self._versions.note(self.version, kind, **facts)
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob(f"{self.name}.*.json"))
 
-    def _stored_notes(self) -> list[_Note]:
+    def _stored_notes(self) -> list[_AnsweredGoal]:
         """Return the notes of earlier runs, oldest first."""
-        return [_Note(**one) for path in self._files() for one in json.loads(path.read_bytes())]
+        return [_AnsweredGoal(**one) for path in self._files() for one in json.loads(path.read_bytes())]
 
     def _store_notes(self) -> None:
         if self.noted:
@@ -273,19 +283,19 @@ class Learning:
         return self.run.log
 
 
-async def learning_of(run: Run, known: StoredFunction, learn: Learn) -> Learning:
-    """Return the learning of a run about a sub-goal. The newest version is looked up once per run."""
+async def learner_of_run(run: Run, known: StoredFunction, learn: Learn) -> PlaybookLearner:
+    """Return the learner of a sub-goal that is declared with `Learn`. The newest version is looked up once per run."""
     goal = name_of_goal(known.goal)
     name = f"{goal}-{hashlib.sha256(known.same.name.encode()).hexdigest()[: TAG - 1]}"
-    return await _begin_learning(
-        run, f"{learn.into}/{name}", Learning(run.whole, goal, learn, str(learn.into), name=name)
+    return await _begun_learner(
+        run, f"{learn.into}/{name}", PlaybookLearner(run.whole, goal, learn, str(learn.into), name=name)
     )
 
 
-async def with_learned(
+async def resolve_learned_layer(
     run: Run, declared: SubgoalOptions, arguments: Mapping[str, Any]
-) -> tuple[SubgoalOptions, Learning | None]:
-    """Return the options with the learned playbook in place of a `Learned` layer, and the object that counts it.
+) -> tuple[SubgoalOptions, PlaybookLearner | None]:
+    """Return the options with the learned playbook in place of a `Learned` layer, and the learner that counts results.
 
     Raises `InvalidUsage` if no layer would be left, or if a version is not signed with the expected key.
     """
@@ -293,8 +303,8 @@ async def with_learned(
     if layer is None:
         return declared, None
     public = None if layer.public_key is None else PublicKey.load(layer.public_key)
-    asked = Learning(run.whole, layer.goal, None, layer.place, public)
-    found = await _begin_learning(run, f"{layer.place}/{layer.goal}", asked)
+    asked = PlaybookLearner(run.whole, layer.goal, None, layer.place, public)
+    found = await _begun_learner(run, f"{layer.place}/{layer.goal}", asked)
     if found.why_off:
         raise InvalidUsage(found.why_off)
     script = found.script(arguments)
@@ -305,8 +315,8 @@ async def with_learned(
     return replace(declared, layers=layers), found
 
 
-async def _begin_learning(run: Run, key: str, wanted: Learning) -> Learning:
-    found: Learning | None = run.whole.learning.get(key)
+async def _begun_learner(run: Run, key: str, wanted: PlaybookLearner) -> PlaybookLearner:
+    found: PlaybookLearner | None = run.whole.learning.get(key)
     if found is None:
         found = run.whole.learning[key] = wanted
         await found.begin()

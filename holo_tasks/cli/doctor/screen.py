@@ -33,7 +33,10 @@ TEXT = "Holo 42"
 
 
 async def check_screen(chain: Chain, display: str | None, timeout_s: float) -> None:
-    """Look at an existing display, or start one. Only a display that this check started gets clicks and keys."""
+    """Look at an existing display, or start one. Only a display that this check started gets clicks and keys.
+
+    Findings are reported to ``chain``, the doctor's chain of checks.
+    """
     there = display if display is not None else os.environ.get("DISPLAY")
     if there:
         await _look_at(chain, there, timeout_s)
@@ -107,7 +110,7 @@ async def _click_and_type(chain: Chain, desktop: VirtualDesktop, before: Frame) 
 
 
 def _unseen_work(unseen: Sequence[str]) -> list[str]:
-    """Return a sentence about the signs of work that cannot be seen. The list is empty if all are seen."""
+    """Return a sentence about the signs of work that cannot be observed here, or an empty list if all can."""
     reported = "; ".join(unseen)
     said = f"A program that still waits for its server may be taken as ready, because a sign is not seen: {reported}."
     return [said] if unseen else []
@@ -152,14 +155,14 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
 
 
 def _setting_prefix(measured: Setting, now: Setting) -> str:
-    """Return the area and the scaling of a calibration where they differ from the present ones, as a prefix."""
+    """Return a prefix for a calibration's summary: its area and scaling, where they differ from the present ones."""
     reported = [f"{Box(*measured.area)}"] if measured.area != now.area else []
     reported += [measured.scale or "no scaling"] if measured.scale != now.scale else []
     return f"For {', '.join(reported)}: " if reported else ""
 
 
 def _remote_clients() -> str:
-    """Return a sentence with the installed VNC and RDP clients, and their limit. Empty without such a client."""
+    """Return a sentence with the installed VNC and RDP clients. Returns an empty string without such a client."""
     found = [name for name, _ in CLIENTS.values() if shutil.which(name)]
     if not found:
         return ""

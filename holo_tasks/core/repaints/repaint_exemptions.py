@@ -13,7 +13,7 @@ from PIL import Image
 
 from holo_tasks.core.repaints.repaint_rhythm import TILE, RepaintingArea
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.likeness import WEAK, edges, mask_at_least
+from holo_tasks.core.screen.likeness import FAINT_EDGE, edges, mask_at_least
 from holo_tasks.core.screen.recheck import (
     NEAR,
     ROW,
@@ -126,7 +126,7 @@ class RepaintExemptions:
 
 
 def _edge_mask(pixels: Pixels, area: Box) -> bytes:
-    return mask_at_least(edges(part(pixels, area)), WEAK).tobytes()
+    return mask_at_least(edges(part(pixels, area)), FAINT_EDGE).tobytes()
 
 
 def _shares_rows(at: Point, box: Box) -> bool:

@@ -39,14 +39,15 @@ class Frame:
     plain X screen). ``monitor`` is the part of the screen that the desktop is bound to, or ``None``; the rest is black.
 
     ``settled`` is false if the screen was still changing when the time limit for settling ran out. ``hung`` is true if
-    its program had not read its input by then. ``activity`` holds the signs of work after the last input. Times are in
-    nanoseconds: ``taken_at_ns`` since the epoch, ``settle_ns`` spent waiting, and ``quiet_ns`` from the last repaint to
-    the capture (0 without a repaint).
+    the program that got the last input had not read it by then. ``activity`` holds the signs of work after the last
+    input. Times are in nanoseconds: ``taken_at_ns`` since the epoch, ``settle_ns`` spent waiting, and ``quiet_ns`` from
+    the last repaint to the capture (0 without a repaint).
 
     ``windows`` are those in the picture, the lowest first, or ``None`` if unknown. ``number`` identifies the frame for
-    as long as the desktop remembers it; 0 if it does not. ``holds`` counts how often a person had the screen before.
-    ``typed_in`` are the numbers of windows into which secrets were typed, each with its current place, or ``None`` if
-    the window is not visible. ``reconnected`` counts how often the connection to a remote screen was restored.
+    as long as the desktop remembers it; 0 if it does not. ``holds`` counts how often the screen was handed over to a
+    person before. ``typed_in`` are the X ids of windows into which secrets were typed, each with its current place, or
+    ``None`` if the window is not visible. ``reconnected`` counts how often the connection to a remote screen was
+    restored.
     """
 
     rgb: bytes = field(repr=False)
@@ -101,8 +102,8 @@ class Mask:
 class RedactedFrame:
     """A frame in which private content is painted over. The encoder accepts only this type.
 
-    ``masks`` are the painted areas on the whole screen. ``region`` is the part of ``screen`` that it shows, or ``None``
-    for the whole screen.
+    ``masks`` are the painted areas on the whole screen. ``region`` is the part of the screen that the frame shows, or
+    ``None`` for the whole screen. ``screen`` is the screen's size if there is a region.
     """
 
     frame: Frame

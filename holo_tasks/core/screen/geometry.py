@@ -119,7 +119,10 @@ class Box:
         return self.intersection(Box.whole(size))
 
     def cut_to(self, other: Box) -> Box:
-        """Return the part of the box inside another one, or the whole other box if they do not overlap."""
+        """Return the part of the box inside another one, or the whole other box if they do not overlap.
+
+        Use it where a box is needed in any case, such as for a window that may be off the screen.
+        """
         return self.intersection(other) or other
 
     def grown(self, by: int) -> Box:
@@ -131,7 +134,7 @@ class Box:
         return Box(self.left + right, self.top + down, self.width, self.height)
 
     def gap(self, other: Box) -> int:
-        """Return the distance of two boxes in pixels; 0 if they touch or overlap."""
+        """Return the larger of the horizontal and vertical distances of two boxes: 0 if they touch or overlap."""
         across = max(self.left - other.right, other.left - self.right, 0)
         down = max(self.top - other.bottom, other.top - self.bottom, 0)
         return max(across, down)

@@ -2,6 +2,8 @@
 
 A press changes the look of its target: a pressed state, a highlight, a caret, a focus ring. These change colors, draw
 thin lines, or shift everything by a pixel. If letters turn into other letters, the content is different.
+
+`differs` is the main function. `desktop.input.gesture_looks` calls it between the presses of one gesture.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ from holo_tasks.core.screen.recheck import Pixels, part
 ACROSS, DOWN = 48, 12
 """Distance in pixels from a point, across and down, within which content identifies the target of a press."""
 REACH = 400
-"""If nothing is that near, content of the same row or else the same control counts, up to this distance in pixels."""
-STRONG, WEAK = 60, 20
-"""Difference in levels between a pixel and its left neighbor that makes an edge, and the rest of it after a color
-change.
+"""If nothing is that near, the row in the same control is compared, and if that is blank, the whole control.
+Both end at this distance in pixels.
+"""
+CLEAR_EDGE, FAINT_EDGE = 60, 20
+"""A pixel is a clear edge if it differs from its left neighbor by ``CLEAR_EDGE`` levels. In other colors the same edge
+may be fainter: it counts as still there from ``FAINT_EDGE`` levels on.
 """
 SHIFTS = ((0, 0), (1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 """Pixels by which a button that looks pressed may shift its text."""
@@ -30,7 +34,7 @@ LINE = 8
 
 
 def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bool:
-    """Return whether a point shows another text or icon. With ``near``, only content close to it counts."""
+    """Return whether a point shows another text or icon. ``near`` compares only within `ACROSS` and `DOWN`."""
     whole = Box(0, now.top, now.size.width, len(now.bgrx) // (4 * now.size.width))
     whole = _overlap(whole, Box(at.x - REACH, at.y - REACH, 2 * REACH + 1, 2 * REACH + 1))
     old, new = part(before, whole), part(now, whole)
@@ -42,26 +46,28 @@ def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bo
         places += [(left, row[0], right, row[1]), (left, top, right, bottom)]
     for place in places:
         one, other = edges(old.crop(place)), edges(new.crop(place))
-        if has_letter_sized_shape(mask_at_least(one, STRONG)) or has_letter_sized_shape(mask_at_least(other, STRONG)):
+        if has_letter_sized_shape(mask_at_least(one, CLEAR_EDGE)) or has_letter_sized_shape(
+            mask_at_least(other, CLEAR_EDGE)
+        ):
             return show_different_letters(one, other)
     return False
 
 
-def rows(at: Point) -> tuple[int, int]:
-    """Return the first row of the screen to compare and the row after the last; either may be off the screen."""
+def rows_to_compare(at: Point) -> tuple[int, int]:
+    """Return the first row of the screen to compare and the row after the last. Both may be off the screen."""
     return at.y - REACH, at.y + REACH + 1
 
 
-def close(one: Point, other: Point) -> bool:
-    """Return whether the surroundings of two points overlap."""
+def may_be_same_target(one: Point, other: Point) -> bool:
+    """Return whether the areas overlap that identify the targets at two points (`ACROSS`, `DOWN`)."""
     return abs(one.x - other.x) <= 2 * ACROSS and abs(one.y - other.y) <= 2 * DOWN
 
 
 def _control_corners(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
     """Return the left, top, right and bottom of the control around a point, bounded by the next line on each side."""
-    across = mask_at_least(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
+    across = mask_at_least(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), FAINT_EDGE)
     turned = picture.crop((max(0, x - LINE), 0, x + LINE + 1, picture.height)).transpose(Image.Transpose.TRANSPOSE)
-    down = mask_at_least(edges(turned), WEAK)
+    down = mask_at_least(edges(turned), FAINT_EDGE)
     left, right = _between_lines(across, x)
     top, bottom = _between_lines(down, y)
     return left, top, right, bottom
@@ -77,11 +83,11 @@ def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
 
 def show_different_letters(one: Image.Image, other: Image.Image) -> bool:
     """Return whether two edge pictures (see `edges`) show different letters, for every shift in `SHIFTS`."""
-    strong, weak = mask_at_least(one, STRONG), mask_at_least(one, WEAK)
+    strong, weak = mask_at_least(one, CLEAR_EDGE), mask_at_least(one, FAINT_EDGE)
     for across, down in SHIFTS:
         moved = ImageChops.offset(other, across, down)
-        gone = ImageChops.subtract(strong, mask_at_least(moved, WEAK))
-        come = ImageChops.subtract(mask_at_least(moved, STRONG), weak)
+        gone = ImageChops.subtract(strong, mask_at_least(moved, FAINT_EDGE))
+        come = ImageChops.subtract(mask_at_least(moved, CLEAR_EDGE), weak)
         if not has_letter_sized_shape(ImageChops.lighter(gone, come)):
             return False
     return True

@@ -12,7 +12,7 @@ from itertools import groupby
 from PIL import Image
 
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.screen.likeness import WEAK, edges, mask_at_least
+from holo_tasks.core.screen.likeness import FAINT_EDGE, edges, mask_at_least
 
 ACROSS = 24
 """Pixels left and right of a point that belong to its column; words at most this far apart belong together."""
@@ -32,13 +32,13 @@ Span = tuple[int, int]
 
 def content_mask(picture: Image.Image) -> Image.Image:
     """Return a mask of the text and icons in a picture, without vertical lines taller than a row."""
-    return _without_tall_lines(mask_at_least(edges(picture), WEAK))
+    return _without_tall_lines(mask_at_least(edges(picture), FAINT_EDGE))
 
 
 def film(picture: Image.Image, beside: Box) -> bool:
     """Return whether the content of a box fills it from top to bottom, as rows of text do not."""
     inside = (beside.left, beside.top + RIM, beside.right, beside.bottom - RIM)
-    down = mask_at_least(edges(picture.crop(inside)), WEAK).getprojection()[1]
+    down = mask_at_least(edges(picture.crop(inside)), FAINT_EDGE).getprojection()[1]
     return len(down) > LETTERS and sum(map(bool, down)) >= FULL * len(down)
 
 

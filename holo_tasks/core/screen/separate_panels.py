@@ -1,8 +1,8 @@
 """Decide whether two places of a screen are on separate panels with a blank gap between them.
 
-The rows of a list end at its own edge, so the next panel's content does not identify a row. A line, a rail, a scroll
-bar, the space between two columns and the lines of a table are no such gap. A gap is wider than a line, has other
-colors on both sides, and opens into blank space somewhere.
+`core.repaints.repaint_exemptions` identifies a row of a list by its contents. The row ends at the edge of its panel, so
+a repaint of the next panel does not change it. A gap is wider than a line, has other colors on both sides, and opens
+into blank space above or below. Lines, rails, scroll bars and the space between two columns are not gaps.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ NARROWEST, WIDEST = 4, 64
 TALL = 160
 """Least unbroken height of a gap, in pixels. Cells of a table are less tall."""
 MARGIN, OTHER, MOSTLY = 8, 6, 0.8
-"""A panel has another color up to ``MARGIN`` pixels from the gap, by ``OTHER`` levels, in the share ``MOSTLY`` of its
-rows.
+"""A panel differs in color from the gap, by ``OTHER`` levels at ``MARGIN`` pixels from it. The share ``MOSTLY`` of the
+gap's rows must show that.
 """
 OPEN_WIDE, OPEN_TALL = 60, 12
 """Size in pixels of the blank space beside the gap, above or below, where a panel ends. Lines of a table are

@@ -44,7 +44,9 @@ class Scrubber:
     the secret by name, under the secret's binding. Encoded values, single lines of a value, and the rest of overlapping
     values become marks that type nothing. Encodings are base64 at any offset, hexadecimal, URL and HTML escapes.
     Existing placeholders and marks are left alone, and so are short matches in SHA-256 digests, which occur by chance.
-    A seed becomes such a mark in every spelling, and so do its one-time ``codes``.
+    A TOTP seed in any spelling, and its one-time ``codes``, also become marks that type nothing.
+
+    `text` scrubs a plain text, `plain` scrubs JSON data, and `written` scrubs a text that may contain JSON.
     """
 
     def __init__(self, secrets: Iterable[Secret], codes: Codes | None = None) -> None:
@@ -111,8 +113,8 @@ class Scrubber:
     def written(self, text: str, fixed: Fixed | None = None) -> str:
         """Return a text with values replaced; in JSON objects inside it, only string values change.
 
-        Field names, numbers and literals of JSON stay, and so do texts for which ``fixed`` is true. Otherwise a value
-        that looks like a number or a keyword would change or break the text's meaning.
+        Field names, numbers and literals of JSON stay, and so do string values for which ``fixed`` returns true.
+        Otherwise a value that looks like a number or a keyword would change or break the text's meaning.
         """
         if not self.may_hold(text):
             return text
@@ -183,7 +185,7 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Reject an object with a duplicate field, because rewriting it would make it valid."""
+    """Reject an object with a duplicate field. Rewriting it would drop a field and hide that it is invalid."""
     if len(found := dict(pairs)) != len(pairs):
         raise ValueError("a field appears twice")
     return found

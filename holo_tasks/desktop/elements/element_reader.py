@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 NAP_S = 0.02
 """Seconds between two checks whether the request was cancelled."""
 LATELY = 3
-"""Number of pictures, after elements were last asked for, before which elements are read ahead."""
+"""Number of pictures for which elements are read ahead after the client last asked for elements."""
 BUS_PROPERTY = "AT_SPI_BUS"
 NOT_ASKED = "The elements of programs on a borrowed display are not read: set accessibility=True to read them."
 NO_BUS = "The display names no accessibility bus, so no program there publishes elements."
 
 
 class Elements:
-    """The elements of the programs on one screen. Its modules are loaded when elements are first read."""
+    """The elements of the programs on one screen. AT-SPI's modules are loaded when elements are first read."""
 
     def __init__(
         self,
@@ -67,9 +67,10 @@ class Elements:
         self._shown = ElementTree()
 
     def read_ahead(self, *, early: bool) -> None:
-        """Begin to read before a picture is taken, or while the client looks at it, if elements were asked for lately.
+        """Begin to read the elements in the background, if the client asked for elements lately.
 
-        Each picture has one such reading. A later request then waits only for the changes since, which are few.
+        The reading begins before a picture is taken (``early``), or else while the agent's process handles the
+        picture. Each picture has one reading. A later request then waits only for the few changes since.
         """
         before, self._early = self._early, early
         if before or self._reader is None or not self._wanted:
@@ -89,7 +90,7 @@ class Elements:
     def tree_message(self, known: int, interrupt: Interrupt) -> Message:
         """Return the message with the current tree.
 
-        If the receiver's tree ``known`` is current, the message only says so.
+        ``known`` is the number of the tree that the receiver has. If that tree is current, the message only says so.
         """
         self._wanted = LATELY
         tree = self._read(interrupt)
@@ -183,7 +184,10 @@ def name_bus(link: XConnection, bus: Bus) -> None:
 
 
 def named_by(link: XConnection, *, asked_for: bool) -> Bus:
-    """Return the accessibility bus that a display names, if ``asked_for``."""
+    """Return the accessibility bus that a display names.
+
+    Unless ``asked_for``, or if the display names none, returns a bus that is unavailable, with the reason.
+    """
     if not asked_for:
         return Bus(None, "", -1, NOT_ASKED)
     address = link.text(link.root, BUS_PROPERTY)

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.core.screen.likeness import differs, rows
+from holo_tasks.core.screen.likeness import differs, rows_to_compare
 from holo_tasks.core.screen.recheck import Strip
 from holo_tasks.desktop.capture.liveness_ping import Pinger
 from holo_tasks.desktop.capture.recent_frames import top_at
@@ -66,7 +66,7 @@ class PointChecker:
         """
         if not self._gate.decided:
             return None
-        return EarlierPoint(point, self._screen.strip(*rows(point)), top_at(self._link, point))
+        return EarlierPoint(point, self._screen.strip(*rows_to_compare(point)), top_at(self._link, point))
 
     def around(self, point: Point) -> PointView:
         """Return the pixels close to a point, where a dragged object would show."""
@@ -112,7 +112,7 @@ class PointChecker:
         """Return whether another window, or another text or symbol, is at the point now; ``near`` as in `differs`."""
         if self.another_window(before):
             return True
-        now = self._screen.strip(*rows(before.at))
+        now = self._screen.strip(*rows_to_compare(before.at))
         return now.size != before.strip.size or differs(before.strip, now, before.at, near=near)
 
     def place(self, at: Point) -> tuple[int, Box | None]:

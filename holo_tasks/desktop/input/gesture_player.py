@@ -50,7 +50,11 @@ MOST_CLICKS, MOST_NOTCHES, MOST_REPEATS = 10, 200, 200
 
 
 class GesturePlayer:
-    """The pointer and the keyboard of one screen. Each gesture is checked before its first event."""
+    """The pointer and the keyboard of one screen. Each gesture is checked before its first event.
+
+    `desktop.session.x_session` creates it in the host process. ``bound`` is the monitor that the agent is limited to,
+    ``vault`` has the secrets, and ``far`` types into windows that show another machine's screen.
+    """
 
     def __init__(
         self,
@@ -225,7 +229,7 @@ class GesturePlayer:
         self._press_together([Stroke(code) for code in codes])
 
     def _with_value(self, secret: Secret, tickets: dict[str, Ticket]) -> Secret:
-        """Return a secret with the value to type. For a seed, that is the current code, which is used up by this."""
+        """Return a secret with the value to type. For a TOTP seed it is the current code, which counts as used then."""
         if not secret.totp:
             return secret
         ticket = tickets.pop(secret.name, None) or self._windows.ticket(secret, self._gate.code_window(secret.name))
@@ -236,7 +240,7 @@ class GesturePlayer:
     def _write_secret(self, secret: Secret, field: Box | None = None) -> None:
         """Type a value, and record where it shows on the screen before anything else happens.
 
-        If it has to show in a field, the first character is typed alone. Typing continues only while it shows there.
+        With a ``field``, the first character is typed alone, and typing continues only while the value shows there.
         """
         self._fields.mark(self.last_event_ns)
         before = self._events
@@ -329,7 +333,10 @@ class GesturePlayer:
 
 
 def _with_possible_value(secret: Secret) -> Secret:
-    """Return a secret with all characters that its value may contain: a code is not made before it is typed."""
+    """Return a secret with all characters that its value may contain, to check that the keyboard can type them.
+
+    A one-time code is generated only right before it is typed.
+    """
     return replace(secret, value="0123456789", totp=False) if secret.totp else secret
 
 

@@ -1,6 +1,6 @@
 """Move and press the mouse of one X server through pyautogui.
 
-`Pointer` is the main class. The hands of the process that owns the desktop use it.
+`Pointer` is the main class. `desktop.input.gesture_player` uses it, in the process that owns the desktop.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.input.gestures import Button, Direction
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.core.screen.likeness import close
+from holo_tasks.core.screen.likeness import may_be_same_target
 from holo_tasks.desktop.input.direct_press import DirectPress
 from holo_tasks.desktop.input.double_click import DoubleClick
 from holo_tasks.desktop.input.gate import Gate
@@ -31,7 +31,7 @@ DRAG_STEP_S = 0.008
 DRAG_REST_S = 0.05
 
 LONGEST_S = 5.0
-"""Longest time between two presses of a double click, whatever the desktop's settings say."""
+"""Longest wait that keeps two clicks apart. A desktop's setting for the double click may be longer."""
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
 MOST_BUTTON = 3  # higher buttons are wheels, which raise no window
 
@@ -57,12 +57,13 @@ class Pointer:
         glance: PointChecker,
         direct: DirectPress,
         double: Callable[[], DoubleClick] = DoubleClick,
-        asleep: Callable[[], object] = lambda: None,
+        note_thread_runs: Callable[[], object] = lambda: None,
     ) -> None:
         """Prepare without connecting.
 
-        ``double`` returns the time and distance of a double click; two gestures are kept further apart. ``asleep``
-        records which threads of the programs have run so far.
+        ``glance`` looks at points during a gesture, and ``direct`` presses at one program. ``double`` returns the
+        longest time and distance of a double click. Presses of two gestures are kept further apart in time, so that
+        they never form one. ``note_thread_runs`` records which threads of the programs have run so far.
         """
         self._display = display
         self._authority = authority
@@ -70,7 +71,7 @@ class Pointer:
         self._glance = glance
         self._direct = direct
         self._double = double
-        self._asleep = asleep
+        self._note_thread_runs = note_thread_runs
         self._mouse: Any = None
         self._fake: Any = None
         self._at = Point(0, 0)
@@ -101,7 +102,7 @@ class Pointer:
         return pyautogui
 
     def _send(self, display: Any, kind: int, detail: int = 0, **where: int) -> None:
-        """Send one event through the gate. It replaces pyautogui's `fake_input`, which each call uses several times."""
+        """Send one event through the gate. It replaces `fake_input`, which pyautogui calls for every event."""
         if kind == MOTION:
             self._gate.motion()
             self._at = Point(where["x"], where["y"])
@@ -157,7 +158,7 @@ class Pointer:
         try:
             if before is not None:
                 self._glance.await_answer(self.last_event_ns)
-                is_near = close(start, end)  # the pressed control may look different
+                is_near = may_be_same_target(start, end)  # the pressed control may look different
                 if self._glance.another_window(before) or (not is_near and self._glance.changed(before, near=True)):
                     return CALLED_OFF
             for step in range(1, DRAG_STEPS + 1):
@@ -176,7 +177,11 @@ class Pointer:
         return ""
 
     def _appeared_at_end(self, before: EarlierPoint, short: Point) -> bool:
-        """Return whether another window appeared at the end of a drag, apart from one that follows the pointer."""
+        """Return whether another window appeared at the end of a drag.
+
+        A window that follows the pointer, such as a drag icon, does not count. To find out, the pointer moves to
+        ``short``, a point shortly before the end, and back.
+        """
         glance, at = self._glance, before.at
         if not glance.another_window(before):
             return False
@@ -243,7 +248,7 @@ class Pointer:
             self._gate.sleep(left)
             # The sleep of a thread that runs after the press is counted from this look at the earliest. Counted from a
             # look before the wait, its timer would seem to have ended already.
-            self._asleep()
+            self._note_thread_runs()
 
 
 def _point_between(start: Point, end: Point, part: float) -> Point:

@@ -25,9 +25,11 @@ from holo_tasks.desktop.x11.x_connection import XConnection
 
 @dataclass
 class Launch:
-    """The start of one program. ``order`` is the request for the desktop.
+    """The start of one program. `desktop.session.x_session` creates it.
 
-    ``display_variables`` are the variables that connect the program to the desktop. They take precedence over others.
+    ``order`` is the client's request to create the desktop: its program, variables, user and sandbox. ``folder`` is the
+    desktop's private folder, and ``runtime`` is XDG_RUNTIME_DIR. ``display_variables`` connect the program to the
+    display. They replace variables of the same name from ``order``.
     """
 
     order: Mapping[str, Any]
@@ -41,7 +43,7 @@ class Launch:
     sandbox: Sandbox | None = None
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of a program that runs as this user."""
+        """Return the environment of a program that runs as our own user. `start` adapts it to `run_as`."""
         on_bus = self.bus.environment() if self.bus is not None else {}
         silenced = {"NO_AT_BRIDGE"} - set(self.order["added"]) if on_bus else set()
         given = {name: text for name, text in self.order["app_env"].items() if name not in silenced}
@@ -49,17 +51,17 @@ class Launch:
 
     @cached_property
     def user(self) -> OtherUser | None:
-        """The user of `run_as`, or None."""
+        """The other user that the option `run_as` names, or ``None`` if the program runs as our own user."""
         return OtherUser(**self.order["run_as"]) if self.order["run_as"] else None
 
     def start(self, link: XConnection) -> Program:
         """Start the program."""
-        order, lodging = self.order, None
+        order, folders = self.order, None
         env = self.environment()
         if self.user is not None:
-            lodging = create_folders(self.user, self.folder, self.display, Path(env["XAUTHORITY"]))
-            env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
-            self.shared = lodging.shared
+            folders = create_folders(self.user, self.folder, self.display, Path(env["XAUTHORITY"]))
+            env = folders.environment(env, order["added"]) | {"XAUTHORITY": str(folders.authority)}
+            self.shared = folders.shared
         if self.shared is not None:
             env |= {FILES: str(self.shared.path)}
         self.profile = self._profile(env.get("PATH"))
@@ -68,16 +70,16 @@ class Launch:
             if self.profile.kind is BROWSER:
                 command = bus.with_accessibility(command, place_of_program(command))
             env |= {} if self.profile.is_snap else toolkits.variables(command, env, order["added"])
-        start = lodging.working_folder if lodging else Path.cwd()
+        start = folders.working_folder if folders else Path.cwd()
         if order["closed"] is not None:
             self.sandbox = build_sandbox(order, env, start, self._sockets(), self.profile.folder, self.folder.name)
             env = self.sandbox.environment(env, order["added"])
-        program = self._start_program(command, env, link, lodging)
+        program = self._start_program(command, env, link, folders)
         remember(link, StartedProgram(program.process, command, start, closed=self.sandbox is not None))
         return program
 
     def _start_program(
-        self, command: list[str], env: Mapping[str, str], link: XConnection, lodging: OtherUserFolders | None
+        self, command: list[str], env: Mapping[str, str], link: XConnection, folders: OtherUserFolders | None
     ) -> Program:
         return Program(
             command,
@@ -85,13 +87,13 @@ class Launch:
             self.folder,
             link,
             kept_back=self.order["kept_back"],
-            lodging=lodging,
+            lodging=folders,
             sandbox=self.sandbox,
             hint=self.profile.hint,
         )
 
     def _profile(self, path: str | None) -> Profile:
-        """Return the profile of the program. On a borrowed display that is its usual one."""
+        """Return the program's profile: its usual one on a borrowed display, otherwise one for this desktop."""
         order = self.order
         if (profiles := order["profiles"]) is None:
             return as_it_is(order["app"], path)
@@ -99,8 +101,8 @@ class Launch:
         return profile_for(order["app"], path, self.folder, kept, order["added"], self.user)
 
     def _sockets(self) -> list[Path]:
-        """Return the sockets inside the sandbox: the X server and the message bus of this desktop."""
+        """Return the sockets that a sandbox makes visible inside: the X server and the message bus of this desktop."""
         sockets = [Path(f"/tmp/.X11-unix/X{self.display.removeprefix(':')}")]
         if self.bus is not None and self.bus.process is not None:
-            sockets.append(self.bus.guest.socket if self.bus.guest else self.runtime / "bus")
+            sockets.append(self.bus.other_user.socket if self.bus.other_user else self.runtime / "bus")
         return sockets

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.accessibility.bus import BusUser
+from holo_tasks.accessibility.bus import OtherBusUser
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop.programs.shared_folder import make_shared
@@ -146,9 +146,9 @@ def folder_for(desktop: Path) -> Path:
     return Path("/tmp") / f"{desktop.name}-program"
 
 
-def bus_for(user: OtherUser, desktop: Path) -> BusUser:
-    """Return the user as a guest of a desktop's D-Bus. The bus has a socket for guests, in a separate folder."""
-    return BusUser(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
+def bus_for(user: OtherUser, desktop: Path) -> OtherBusUser:
+    """Return the user for a desktop's D-Bus. The bus has a separate folder with a socket for this user."""
+    return OtherBusUser(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
 
 
 def create_folders(user: OtherUser, desktop: Path, display: str, authority: Path) -> OtherUserFolders:

@@ -23,8 +23,9 @@ class ProcessTree:
     def pids(self) -> list[int]:
         """Return the IDs of the descendants.
 
-        The kernel numbers processes in turn, so only numbers above the newest known process are checked. The known one
-        is that of the look before the last, because a process gets its number a moment before it appears.
+        The kernel numbers processes in turn, so only the numbers of new processes are checked. These are the numbers
+        above the newest process of the call before the last one. The last call may have missed a process, because a
+        process gets its number a moment before it appears. After a wrap of the numbers, all processes are searched.
         """
         newest = newest_process()
         if newest is None or not 0 <= newest - self._newest <= MOST_NEW:
@@ -41,9 +42,9 @@ class ProcessTree:
 
 
 def newest_process() -> int | None:
-    """Return the number of the newest process, or ``None`` if ``/proc`` does not show this machine's.
+    """Return the number of the newest process, or ``None`` if ``/proc/loadavg`` does not show it.
 
-    Containers may see the numbers of their host, or a file that is mounted over the kernel's.
+    In a container the file may show the numbers of the host, or another file may be mounted over it.
     """
     file = Path("/proc/loadavg")
     try:

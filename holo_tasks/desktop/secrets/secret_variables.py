@@ -1,6 +1,7 @@
 """Guess whether an environment variable holds a key or a login, or belongs to a service.
 
-The guess uses the name and the value. The name alone misleads: LOGIN_DELAY=3, SESSION_LOG=/tmp/x and TOKEN_FILE=/tmp/x
+`desktop.programs.environment` does not pass such variables on to the programs of a desktop. The guess uses the name and
+the value. The name alone misleads: LOGIN_DELAY=3, SESSION_LOG=/tmp/x and TOKEN_FILE=/tmp/x
 are not keys, and a program that does not get them fails for no visible reason. `looks_private` is the main function.
 """
 
@@ -20,15 +21,15 @@ SERVICES = _names(
     "SENTRY_ SSH_ VAULT_ DOCKER_AUTH_CONFIG DOCKER_CERT_PATH DOCKER_CONFIG DOCKER_CONTENT_TRUST_ DOCKER_HOST "
     "PGPASSFILE PGPASSWORD PGSERVICE HOLO_API_KEY HOLO_DATABASE_URL HOLO_SECRET_ HOLO_SIGNING_KEY"
 )
-"""Prefixes of names of services' credentials and addresses. These variables are kept back whatever their value is."""
+"""Prefixes of names of services' credentials and addresses. No such variable is passed on, whatever its value is."""
 OTHER_SERVICES = _names(
     "BITBUCKET_ CARGO_ CLOUDFLARE_ COHERE_ DATABRICKS_ DATADOG_ DD_ DEEPSEEK_ DIGITALOCEAN_ ELEVENLABS_ FIREWORKS_ "
     "GEMINI_ GH_ GNUPGHOME GPG_ GROQ_ HEROKU_ HF_ HUGGINGFACE_ HUGGING_FACE_ JIRA_ KRB5 MISTRAL_ NETLIFY_ NETRC "
     "NEW_RELIC_ NPM_ OPENROUTER_ PERPLEXITY_ PYPI_ REPLICATE_ SENDGRID_ SLACK_ SNOWFLAKE_ STRIPE_ TOGETHER_ TWILIO_ "
     "TWINE_ UV_ VERCEL_ WANDB_ XAI_"
 )
-"""Prefixes of names that many shells hold for other work. Error messages do not mention these variables."""
-_GENERATED_NAMES = re.compile(
+"""Prefixes of further services' names, which many shells set for other work. Error messages do not mention them."""
+_KEY_OR_SERVICE_NAMES = re.compile(
     r"(?:TOKEN|COOKIE|WEBHOOK)S?(?:\d|_|$)"
     r"|(?:API|ACCESS|PRIVATE|SECRET|MASTER|SIGNING|ENCRYPTION|LICEN[CS]E)_?KEYS?(?:\d|_|$)"
     r"|(?:^|_)(?:KEYS?|KEYTAB|KEYRING|KEYSTORE|AUTH|AUTHN|AUTHZ|OAUTH2?|AUTHORIZATION|PAT|SAS|JWT|BEARER|SESSION|DSN"
@@ -38,14 +39,15 @@ _GENERATED_NAMES = re.compile(
     r"|^PG(?:HOST|HOSTADDR|PORT|DATABASE|USER|OPTIONS|SSL\w+)$",
     re.IGNORECASE,
 )
-"""Names of generated keys, which are long and random, and of services that a program may need itself."""
-_CHOSEN_NAMES = re.compile(
+"""Names of generated keys, and of addresses and logins of services. Such a variable is passed on if its value is plain
+(see `_is_plain`): a generated key is long and random, and a program may need a service's host or port."""
+_PASSWORD_NAMES = re.compile(
     r"(?:PASSW(?:OR)?D|PASSPHRASE|SECRET|CREDENTIAL)S?(?:\d|_|$)"
     r"|(?:^|_)(?:(?:ADMIN|DB|FTP|LDAP|MAIL|MY|PROXY|ROOT|SMTP|SQL|SSH|USER)?(?:PASS|PWD)|PW|PIN|CVV|CVC|CREDS?|OTP|TOTP"
     r"|MFA)(?:\d|_|$)",
     re.IGNORECASE,
 )
-"""Names of values that a person chose or types. These may be as short and plain as a word."""
+"""Names of passwords, PINs and other values that a person chose or types. These may be as plain as a word."""
 _DESCRIBING_NAMES = re.compile(
     r"^(?:MAX|MIN|NUM)_|_(?:AGE|COLOU?R|COUNT|DELAY|DEPTH|DIR|DIRECTORY|EXPIRY|FILE|FOLDER|FORMAT|HEIGHT|INTERVAL|LAYOUT|LEN|LENGTH|LEVEL"
     r"|LIMIT|LOG|MAX|MIN|MODE|MS|PATH|POLICY|PORT|RETRIES|SECONDS|SIZE|STYLE|TIMEOUT|TRIES|TTL|TYPE|WAIT|WIDTH|X|Y)$",
@@ -78,8 +80,9 @@ _RANDOM_BITS, _HEXADECIMAL = 4.1, 32
 """Entropy in bits per character from which a mixed text counts as a key, and the number of hexadecimal digits from
 which a text always counts as a key."""
 _CASE_CHANGES, _TO_DIGITS = r"(?=[a-z][A-Z]|[A-Z][a-z])", r"(?=[A-Za-z][0-9]|[0-9][A-Za-z])"
-_MIXED = 3
-"""Number of changes of each kind from which a text is not a word, a date or a version."""
+_MOST_WORD_CHANGES = 3
+"""Number of changes between upper and lower case, and between letters and digits, from which a text looks generated.
+Words, dates and versions have fewer of one kind."""
 
 _NUMBER = re.compile(r"[+-]?\d{1,3}(?:\.\d{1,3})?")
 _MEASURE = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?")
@@ -92,23 +95,23 @@ _LOOPBACK_URL = re.compile(rf"\b[a-z][a-z0-9+.-]*://{_LOOPBACK}(?:[/?#][^\s;]*)?
 
 
 def looks_private(name: str, text: str) -> bool:
-    """Return whether a variable looks like a key, a login or a setting of a service."""
+    """Return whether a variable looks like a key, a login or a setting of a service, by its name and its value."""
     if looks_secret(text) or name.startswith(SERVICES):
         return True
     if not has_private_name(name):
         return False
-    if _CHOSEN_NAMES.search(name) and not _DESCRIBING_NAMES.search(name):
+    if _PASSWORD_NAMES.search(name) and not _DESCRIBING_NAMES.search(name):
         return not (_BOOLEAN.fullmatch(text) or _ABSOLUTE_PATH.match(text))
     return not _is_plain(name, text)
 
 
 def has_private_name(name: str) -> bool:
     """Return whether a variable may hold a key or a login, by its name alone."""
-    return name.startswith(SERVICES) or bool(_CHOSEN_NAMES.search(name) or _GENERATED_NAMES.search(name))
+    return name.startswith(SERVICES) or bool(_PASSWORD_NAMES.search(name) or _KEY_OR_SERVICE_NAMES.search(name))
 
 
 def looks_secret(text: str) -> bool:
-    """Return whether a value looks like a key or holds a login."""
+    """Return whether a value looks like a key or holds a login, whatever its variable's name is."""
     if _LOGIN.search(text) or _KEY.search(text):
         return True
     # A password in a URL of this machine opens nothing from elsewhere. Only texts that look like keys count there.
@@ -125,7 +128,7 @@ def _is_plain(name: str, text: str) -> bool:
 
 def _is_path(text: str) -> bool:
     return bool(_ABSOLUTE_PATH.match(text)) or (
-        bool(_PATH_LIKE.match(text)) and not any(_is_mixed(part) for part in text.split("/"))
+        bool(_PATH_LIKE.match(text)) and not any(_looks_generated(part) for part in text.split("/"))
     )
 
 
@@ -137,11 +140,13 @@ def _is_random(run: str) -> bool:
         run = run[: rooted.start()]
     if len(run) >= _HEXADECIMAL and re.fullmatch(r"[0-9a-fA-F]+", run):
         return True
-    return _is_mixed(run)
+    return _looks_generated(run)
 
 
-def _is_mixed(run: str) -> bool:
+def _looks_generated(run: str) -> bool:
     if not all(re.search(kind, run) for kind in ("[a-z]", "[A-Z]", "[0-9]")):
         return False
     bits = -sum(count / len(run) * math.log2(count / len(run)) for count in Counter(run).values())
-    return bits >= _RANDOM_BITS or all(len(re.findall(change, run)) >= _MIXED for change in (_CASE_CHANGES, _TO_DIGITS))
+    return bits >= _RANDOM_BITS or all(
+        len(re.findall(change, run)) >= _MOST_WORD_CHANGES for change in (_CASE_CHANGES, _TO_DIGITS)
+    )

@@ -157,8 +157,10 @@ class XSession:
         from holo_tasks.desktop.programs.other_user import OtherUser, bus_for
 
         order, start = self._order, partial(processes.start_tied, signal.SIGTERM)
-        guest = bus_for(OtherUser(**order["run_as"]), self._folder) if order["run_as"] else None
-        return bus.launch(self._runtime_folder, order["env"], start, closed=order["closed"] is not None, guest=guest)
+        other_user = bus_for(OtherUser(**order["run_as"]), self._folder) if order["run_as"] else None
+        return bus.launch(
+            self._runtime_folder, order["env"], start, sandboxed=order["closed"] is not None, other_user=other_user
+        )
 
     @property
     def _bus_pid(self) -> int:

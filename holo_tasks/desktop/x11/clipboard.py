@@ -19,7 +19,7 @@ NOW, LONGEST = 0, 1 << 20
 
 
 def pasted_by(keys: Collection[str]) -> tuple[str, ...]:
-    """Return the selections that a key combination may paste."""
+    """Return the selections that one key combination, such as ``("ctrl", "v")``, may paste."""
     symbols = {small(keysym(key)) for key in keys}
     if CONTROL in symbols and symbols & {ord("v"), ord("y")}:
         return (CLIPBOARD,)
@@ -29,7 +29,7 @@ def pasted_by(keys: Collection[str]) -> tuple[str, ...]:
 def text_of(display: str, selection: str) -> str:
     """Return the text of a selection.
 
-    Returns an empty string if it has none, or if its owner does not answer in time.
+    Returns an empty string if the selection has no owner or no text, or if its owner does not answer in time.
     """
     link = XConnection(display)
     try:

@@ -35,7 +35,7 @@ class Question:
 class QuestionCalls:
     """Counts the calls and corrections of a question.
 
-    Keep it when a task is retried, so that retries give no extra attempts.
+    The caller passes the same object again if Prefect retries its task, so that retries give no extra attempts.
     """
 
     corrections: Corrections = field(default_factory=Corrections)
@@ -45,15 +45,15 @@ class QuestionCalls:
 async def ask(
     model: Model,
     question: Question,
-    till: CallAccount,
+    account: CallAccount,
     read: Callable[[dict[str, Any]], T],
     calls: QuestionCalls | None = None,
 ) -> T:
     """Return the result of ``read`` for the reply; ``read`` raises `UnusableReply` for a reply that it rejects.
 
-    A rejected reply is corrected: the model is asked again. Call this function again with the same
-    ``calls`` after a transient fault. Raises `ModelFailed` after too many corrections, and `InvalidUsage` if the
-    question does not fit the model's context.
+    After a rejected reply the model is asked again, with the reason. ``account`` charges and records the calls. Call
+    this function again with the same ``calls`` after a transient fault. Raises `ModelFailed` after too many
+    corrections, and `InvalidUsage` if the question does not fit the model's context.
     """
     calls = calls or QuestionCalls()
     corrections = calls.corrections
@@ -62,18 +62,18 @@ async def ask(
         request = model.question(text, question.shots, question.schema, thinking=question.thinking)
         fit(request, model.context_tokens)
         calls.attempts += 1
-        reply = await predict(model, request, till, attempt=calls.attempts, purpose=question.purpose)
+        reply = await predict(model, request, account, attempt=calls.attempts, purpose=question.purpose)
         try:
             if reply.finish_reason == "length":
                 raise UnusableReply("the reply was cut off", correction="Your last reply was cut off: be brief.")
             return read(parse_json_object(reply.content))
         except UnusableReply as error:
-            await till.record(Corrected(reason=str(error)))
+            await account.record(Corrected(reason=str(error)))
             corrections.count(error, reply, "reply")
 
 
 def fit(request: Request, context_tokens: int) -> None:
-    """Limit the length of the reply to the room in the context.
+    """Lower the request's ``max_tokens`` in place, to the room that the context has for a reply.
 
     Raises `InvalidUsage` if the room is too small for a reply.
     """

@@ -109,8 +109,8 @@ class Seats:
         return freed
 
     @property
-    def doubtful(self) -> bool:
-        """Whether it is still unknown of any holder if it is dead."""
+    def is_unsure(self) -> bool:
+        """Whether some holder may be alive or dead, so that `release_lapsed` must be called again."""
         return bool(self._watches)
 
     def _declared(self, name: str) -> int | None:

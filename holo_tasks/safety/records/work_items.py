@@ -44,10 +44,10 @@ LONGEST_PAUSE_S = 900.0
 """Longest pause before the next try, in seconds. A later time was written by a clock that was set back since, and is
 ignored.
 """
-AT_ONCE = 80
-"""Items in one INSERT, doubled: a statement of an older SQLite takes at most 999 values."""
+ITEMS_PER_INSERT = 40
+"""Each item has 19 values, and an older SQLite takes at most 999 values in one statement."""
 GOAL = "work list"
-"""The goal of the claims that workers hold."""
+"""Goal under which the ledger records the claims of workers. Claims on business items have the goal of their item."""
 
 WORK_ITEMS = sa.Table(
     "work_items",
@@ -92,7 +92,11 @@ class NewItem:
 
 @dataclass(frozen=True)
 class TakenItem:
-    """An item that a worker holds. ``tries`` counts the failed tries before this one."""
+    """An item that a worker holds.
+
+    ``list`` is the name of its queue. ``tries`` counts the failed tries before this one. ``worker`` is the worker's
+    claim, whose token the other functions call ``worker``.
+    """
 
     list: str
     key: str
@@ -220,22 +224,26 @@ class WorkItems:
         return self._store.do(take)
 
     def name_token(self, taken: TakenItem, token: str) -> None:
-        """Record the business token of an item's work. `again` finds the item by it."""
+        """Record the business token under which the ledger records the item's effects. `again` finds the item by it."""
         with self._store.transaction() as db:
             self._change(db, taken, {"token": token})
 
-    def done(self, taken: TakenItem) -> None:
-        """Record that an item ended with a result. Raises `Killed` if another worker has the item."""
+    def end_with_result(self, taken: TakenItem) -> None:
+        """End an item with a result. Raises `Killed` if another worker has the item."""
         with self._store.transaction() as db:
             self._change(db, taken, {"state": "done", "status": "done", "reason": "", **_ENDED, "ended": _now()})
 
-    def failed(self, taken: TakenItem, state: State, status: str, reason: str) -> None:
-        """Record that an item ended without a result. Raises `Killed` if another worker has the item."""
+    def end_without_result(self, taken: TakenItem, state: State, status: str, reason: str) -> None:
+        """End an item without a result, in the state "failed" or "person".
+
+        Use `record_failed_try` for a failure after which another try may help. Raises `Killed` if another worker has
+        the item.
+        """
         with self._store.transaction() as db:
             self._change(db, taken, {"state": state, "status": status, "reason": reason, **_ENDED, "ended": _now()})
 
-    def tried(self, taken: TakenItem, status: str, reason: str, pause_s: float) -> State:
-        """Record a failed try; return "ready" if another try follows, or "exhausted"."""
+    def record_failed_try(self, taken: TakenItem, status: str, reason: str, pause_s: float) -> State:
+        """Record a failed try. Return the item's new state: "ready" if another try follows, otherwise "exhausted"."""
         state: State = "ready" if taken.tries + 1 < taken.most_tries else "exhausted"
         with self._store.transaction() as db:
             until_s = self._store.now_s(db) + min(pause_s, LONGEST_PAUSE_S)
@@ -277,8 +285,8 @@ class WorkItems:
         return returned
 
     @property
-    def doubtful(self) -> bool:
-        """Whether it is still unknown of any worker if it is dead."""
+    def is_unsure(self) -> bool:
+        """Whether some worker may be alive or dead, so that `return_lapsed` must be called again."""
         return bool(self._watches)
 
     def again(self, token: str) -> int:
@@ -361,8 +369,8 @@ class WorkItems:
     def _add(self, db: sa.Connection, name: str, items: Sequence[NewItem]) -> int:
         insert = postgresql.insert if db.dialect.name == "postgresql" else sqlite.insert
         added = 0
-        for begin in range(0, len(items), AT_ONCE // 2):
-            some = {item.key: _row(name, item) for item in items[begin : begin + AT_ONCE // 2]}
+        for begin in range(0, len(items), ITEMS_PER_INSERT):
+            some = {item.key: _row(name, item) for item in items[begin : begin + ITEMS_PER_INSERT]}
             adding = insert(WORK_ITEMS).values(list(some.values())).on_conflict_do_nothing()
             new = set(db.execute(adding.returning(_COLUMNS.key)).scalars())
             added += len(new)
@@ -375,7 +383,11 @@ class WorkItems:
         return added
 
     def _may_begin(self, db: sa.Connection) -> sa.ColumnElement[bool]:
-        """Match items whose pause is over, or whose pause was set by a clock that does not count now."""
+        """Match items that may begin now.
+
+        Their pause is over, or it was set by a clock that cannot be compared with the present one (`Store.era`) or was
+        set back since.
+        """
         now_s = self._store.now_s(db)
         return (
             (_COLUMNS.not_before_s <= now_s)

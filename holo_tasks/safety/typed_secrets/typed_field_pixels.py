@@ -21,21 +21,24 @@ from holo_tasks.core.secrets.mask_signs import signs
 SAME_AROUND = 0.6
 """Share of the edges around a field that must be unchanged for the surroundings to count as the same."""
 PIECE = 10
-"""Columns, about one letter. This many unchanged columns in place count as a piece of the text."""
-SURE, DOUBTFUL, LETTERS = 0.6, 0.3, 24
-"""Share of a text that counts as a sure find elsewhere, and share and columns (about three letters) of a possible find.
-A smaller part may be another text with some of the same letters.
+"""Columns of about one letter. This many unchanged columns in place count as a remaining piece of the text."""
+SURE_SHARE, POSSIBLE_SHARE = 0.6, 0.3
+"""Shares of a text's columns: from ``SURE_SHARE`` on, a find at another place is certain. From ``POSSIBLE_SHARE`` on it
+is possible. A smaller part may belong to another text with some of the same letters.
 """
-ROWS, ROWS_OF = 4, 0.8
-"""Number of rows that suffice, and the share of them that must match: the top or bottom edge of a partly covered
-text.
+THREE_LETTERS = 24
+"""Columns of about three letters. A find has at least that many, and this is the width of the pieces to search for."""
+EDGE_ROWS, EDGE_MATCH = 4, 0.8
+"""A partly covered text is found by its top or bottom edge: ``EDGE_ROWS`` consecutive rows must match. A row matches
+from the share ``EDGE_MATCH`` of its pixels on, which is also the rating of such a find.
 """
 BORDER = 6
 """Pixels of a field's outline and focus ring."""
 CARET = 3
 """Columns of a caret."""
 ALIKE = 0.9
-"""Share of a row of characters, or of a label, that must be the same. Most lines of text are somewhat alike."""
+"""Rating by `Pattern.alike` from which a row of equal characters, or a label, is the same. Most lines of text are
+somewhat alike."""
 STEP, TURNS, MOST = 24, 4, 2000
 """Columns between two pieces that are searched for, color changes that a piece needs, and the most places to
 compare.
@@ -59,14 +62,14 @@ class Pattern:
         width, height = self.shape.size
         if width < PIECE:
             return ()
-        size = min(LETTERS, width)
+        size = min(THREE_LETTERS, width)
         lines = [self.shape.crop((0, y, width, y + 1)) for y in range(height)]
         drawn, coded = [line.tobytes() for line in lines], [eighths(line).tobytes() for line in lines]
         found = []
         for left in sorted({*range(0, width - size + 1, STEP), width - size}):
-            for top in range(0, height, ROWS):
+            for top in range(0, height, EDGE_ROWS):
                 pieces = [
-                    (_color_changes(drawn[y][left : left + size]), y) for y in range(top, min(height, top + ROWS))
+                    (_color_changes(drawn[y][left : left + size]), y) for y in range(top, min(height, top + EDGE_ROWS))
                 ]
                 changes, y = max(pieces)
                 if changes >= TURNS:
@@ -74,7 +77,7 @@ class Pattern:
         return tuple(found)
 
     def alike(self, screen: Pixels, across: int, down: int) -> float:
-        """Return the share of the shape's edges that match at an offset, minus the share of other differences."""
+        """Rate the screen at an offset: 1 minus the number of differing pixels per white pixel of the shape."""
         left, top = self.left + across, self.top + down
         there = screen.crop((left, top, left + self.shape.width, top + self.shape.height))
         return 1 - _white_pixels(ImageChops.difference(self.shape, there)) / max(1, _white_pixels(self.shape))
@@ -95,7 +98,7 @@ class Pattern:
         found = []
         for left, top in corners:
             part = _matching_share(self.shape, screen.crop((left, top, left + across, top + down)))
-            if part >= DOUBTFUL:
+            if part >= POSSIBLE_SHARE:
                 found.append((part, left - self.left, top - self.top))
         return sorted(found, key=lambda each: -each[0])
 
@@ -136,7 +139,7 @@ class FieldAppearance:
 
     @cached_property
     def signs(self) -> int:
-        """Number of equal characters that the field shows, or 0 if it shows other text."""
+        """Number of mask characters, such as dots, that a password field shows; 0 if it shows other text."""
         if self.text is None:
             return 0
         return signs(picture_of(self.field, self.field.before).crop(self.text), self.picture.crop(self.text))
@@ -164,7 +167,8 @@ def inner(field: Typed) -> Corners:
 def same_around(field: Typed, now: Pixels) -> bool:
     """Return whether the surroundings of a field are the same as right after the typing, by their edges.
 
-    Areas are not compared: a neighboring field covers most of the surroundings, and looks similar in another size.
+    Only pixels at edges are compared. One-colored areas would say little: a neighboring field of another size covers
+    most of the surroundings with the same color.
     """
     after = picture_of(field, field.after)
     down = differs(after, ImageChops.offset(after, 0, 1))
@@ -246,24 +250,25 @@ def columns(mask: Pixels) -> int:
 
 
 def _matching_share(shape: Pixels, there: Pixels) -> float:
-    """Return the share of a text's columns that match.
+    """Return the share of a text's columns that match in their full height. Returns 0 for too small a match.
 
-    Returns `ROWS_OF` if at least `ROWS` consecutive rows match over most of the width. Returns 0 for too small a match.
+    If too few columns match, but `EDGE_ROWS` consecutive rows do, only an edge of the text is visible. The result is
+    then `EDGE_MATCH`.
     """
     changed = ImageChops.difference(shape, there)
     width, height = shape.size
     different, _ = changed.getprojection()
     inked, _ = shape.getprojection()
     same = [x for run in _runs(different) if len(run) >= min(PIECE, width) for x in run]
-    least = min(LETTERS, 0.8 * width)
+    least = min(THREE_LETTERS, 0.8 * width)
     if len(same) >= least and 2 * sum(1 for x in same if inked[x]) >= least:
         return len(same) / width
     parts = changed.resize((1, height), Image.Resampling.BOX).tobytes()
-    for rows in _runs([part > 255 * (1 - ROWS_OF) for part in parts]):
-        if len(rows) >= ROWS:
+    for rows in _runs([part > 255 * (1 - EDGE_MATCH) for part in parts]):
+        if len(rows) >= EDGE_ROWS:
             drawn, _ = shape.crop((0, rows[0], width, rows[-1] + 1)).getprojection()
-            if width >= LETTERS and 2 * sum(map(bool, drawn)) >= width:
-                return ROWS_OF
+            if width >= THREE_LETTERS and 2 * sum(map(bool, drawn)) >= width:
+                return EDGE_MATCH
     return 0.0
 
 

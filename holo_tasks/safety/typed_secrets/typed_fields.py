@@ -50,7 +50,7 @@ from holo_tasks.safety.typed_secrets.typed_field_labels import found_labels, lab
 from holo_tasks.safety.typed_secrets.typed_field_pixels import (
     ALIKE,
     CARET,
-    SURE,
+    SURE_SHARE,
     FieldAppearance,
     Pattern,
     Pixels,
@@ -336,7 +336,7 @@ class _FrameSearch:
         for look in known.looks:
             for part, across, down in self._places_of(look):
                 at = text_box(look, across, down).center
-                if part < SURE or any(known.box(each).contains(at) for each in live if not live[each]):
+                if part < SURE_SHARE or any(known.box(each).contains(at) for each in live if not live[each]):
                     continue
                 there = next((box for box in self._boxes_but(known) if box.contains(at)), None)
                 if there is not None:

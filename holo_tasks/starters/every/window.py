@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Window(tk.Tk):
-    """The window of a small desktop program without an API."""
+    """The window of a small sample program. It has no API, so an agent works with its screen."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class Window(tk.Tk):
         self._page = tk.Frame(self)
 
     def show(self, heading: str) -> None:
-        """Begin a new page with a heading."""
+        """Replace the page by a new one with a heading."""
         self._page.destroy()
         self._page = tk.Frame(self, padx=32, pady=24)
         self._page.pack(fill="both", expand=True)

@@ -11,7 +11,7 @@ import pytest
 
 from holo_tasks import SubgoalOptions, learned
 from holo_tasks.agent.playbooks import learning as learning_module
-from holo_tasks.agent.playbooks.learning import Learning, _Note, learning_of, with_learned
+from holo_tasks.agent.playbooks.learning import PlaybookLearner, _AnsweredGoal, learner_of_run, resolve_learned_layer
 from holo_tasks.agent.subgoal import _learn_of
 from holo_tasks.compiler.recording import Picture, Recording
 from holo_tasks.core.screen.geometry import Box, Size
@@ -28,13 +28,13 @@ def differences(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace reading and compiling: each three runs give one playbook, with these differences to the model."""
     said: list[str] = []
 
-    def found(self: Learning, note: _Note) -> Any:
+    def found(self: PlaybookLearner, note: _AnsweredGoal) -> Any:
         return SimpleNamespace(uri=note.trace), Recording(note.trace, "0" * 64, "", "", {}, (), "done", LAST, 1)
 
     def compiled(traces: Any, chosen: Any, reader: Any, name: str) -> Any:
         return SimpleNamespace(text=f"# {len(chosen)} runs\n{TEXT}", parameters={"order": "text"})
 
-    monkeypatch.setattr(Learning, "_find_recording", found)
+    monkeypatch.setattr(PlaybookLearner, "_find_recording", found)
     monkeypatch.setattr(learning_module, "compiled_of", compiled)
     monkeypatch.setattr(learning_module, "difference", lambda *given: said.pop(0) if said else "")
     return said
@@ -47,13 +47,13 @@ def a_run(home: Path) -> Any:
     return run
 
 
-async def night(home: Path) -> Learning:
+async def night(home: Path) -> PlaybookLearner:
     """Answer one item in a run, and learn from it as ``learn=True`` declares."""
     run, learn = a_run(home), _learn_of(True, SubgoalOptions())
     assert learn is not None
-    found = await learning_of(run, KNOWN, learn)
+    found = await learner_of_run(run, KNOWN, learn)
     if found.script({"order": "AB-1207"}) is None:
-        found.noted = [_Note(f"runs/{run.run_id}", 1, {"order": "AB-1207"})]
+        found.noted = [_AnsweredGoal(f"runs/{run.run_id}", 1, {"order": "AB-1207"})]
     else:
         found.fitted = 1
     await found.finish()
@@ -86,7 +86,9 @@ async def test_versions_are_kept_in_the_home_and_promoted_after_three_runs_and_t
     assert (acted.version.status, acted.version.id) == ("promoted", file.name.partition(".")[0])
     assert noted(tmp_path)[-1] == "acted"
     place = learned(tmp_path / "learned", "look-up")
-    options, _ = await with_learned(a_run(tmp_path), SubgoalOptions(layers=[place, "model"]), {"order": "AB-1207"})
+    options, _ = await resolve_learned_layer(
+        a_run(tmp_path), SubgoalOptions(layers=[place, "model"]), {"order": "AB-1207"}
+    )
     assert [type(layer) for layer in options.in_order] == [Script, str]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from holo_tasks import InvalidUsage, Learn, learned, pursue, subgoal
 from holo_tasks.agent.playbooks import one_step
-from holo_tasks.agent.playbooks.learning import Learning, _begin_learning
+from holo_tasks.agent.playbooks.learning import PlaybookLearner, _begun_learner
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.compiler.playbook_stores import store_at
@@ -180,7 +180,7 @@ def test_invalid_learn_options_are_refused_at_declaration(made: Callable[[], Any
 async def test_desktops_that_start_together_share_one_look_at_the_versions(tmp_path: Path) -> None:
     looks = []
 
-    class Slow(Learning):
+    class Slow(PlaybookLearner):
         async def begin(self) -> None:
             looks.append(await asyncio.sleep(0))
             self.why_off = "looked up"
@@ -189,6 +189,6 @@ async def test_desktops_that_start_together_share_one_look_at_the_versions(tmp_p
     run: Any = SimpleNamespace(learning={})
     run.whole = run
     asked = [Slow(run, "one", None, "place") for _ in range(2)]
-    found = await asyncio.gather(*(_begin_learning(run, "place/one", one) for one in asked))
+    found = await asyncio.gather(*(_begun_learner(run, "place/one", one) for one in asked))
     assert [one.why_off for one in found] == ["looked up"] * 2
     assert len(looks) == 1

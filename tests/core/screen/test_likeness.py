@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.core.screen.likeness import close, differs
+from holo_tasks.core.screen.likeness import differs, may_be_same_target
 
 AT = Point(280, 220)
 Extra = Callable[[ImageDraw.ImageDraw], Any]
@@ -92,5 +92,5 @@ def test_content_beyond_the_border_of_a_control_does_not_count() -> None:
 
 
 def test_points_are_close_if_their_surroundings_overlap() -> None:
-    assert close(AT, Point(AT.x + 90, AT.y + 20))
-    assert not close(AT, Point(AT.x, AT.y + 30))
+    assert may_be_same_target(AT, Point(AT.x + 90, AT.y + 20))
+    assert not may_be_same_target(AT, Point(AT.x, AT.y + 30))

@@ -91,7 +91,7 @@ def test_an_item_goes_to_one_of_many_concurrent_workers(store_url: str) -> None:
             mine = WorkItems(store)
             while (item := mine.take("reports", claim)) is not None:
                 had.append(item.key)
-                mine.done(item)
+                mine.end_with_result(item)
 
     workers = [threading.Thread(target=take_all, args=(str(number),)) for number in range(4)]
     for one in workers:
@@ -105,12 +105,12 @@ def test_an_item_goes_to_one_of_many_concurrent_workers(store_url: str) -> None:
 def test_a_failed_try_is_repeated_after_a_pause_up_to_the_limit(store_url: str) -> None:
     store, work = filled(store_url, NewItem("R-1", {}, most_tries=2))
     with worker(store) as claim:
-        assert work.tried(taken(work, claim), "desktop_failed", "The screen is gone.", 600.0) == "ready"
+        assert work.record_failed_try(taken(work, claim), "desktop_failed", "The screen is gone.", 600.0) == "ready"
         assert work.take("reports", claim) is None
         assert work.counts("reports") == QueueCounts(waiting=1)
         with store.transaction() as db:  # as if the clock was set back: longer than any pause
             db.execute(sa.update(WORK_ITEMS).values(not_before_s=store.now_s(db) + 86_400))
-        assert work.tried(taken(work, claim), "desktop_failed", "The screen is gone.", 0.0) == "exhausted"
+        assert work.record_failed_try(taken(work, claim), "desktop_failed", "The screen is gone.", 0.0) == "exhausted"
     assert work.counts("reports") == QueueCounts(exhausted=1)
     assert work.errors("reports") == {("exhausted", "desktop_failed"): 1}
     assert work.again("R-1") == 1
@@ -122,7 +122,7 @@ def test_a_wrong_item_is_not_retried(store_url: str) -> None:
     assert work.counts("reports").late == work.due_before("reports", "2026-01-02") == 1
     with worker(store) as claim:
         item = taken(work, claim)
-        work.failed(item, "failed", "invalid", "There is no such report.")
+        work.end_without_result(item, "failed", "invalid", "There is no such report.")
         assert work.take("reports", claim) is None
     found = work.find("reports", "R-1")
     assert found is not None
@@ -136,7 +136,7 @@ def test_leaving_counts_no_try_and_later_calls_are_refused(store_url: str) -> No
         item = taken(work, claim)
         work.leave(claim)
         with pytest.raises(Killed):
-            work.done(item)
+            work.end_with_result(item)
         with pytest.raises(Killed):
             work.take("reports", claim)
     with worker(store, "next") as claim:
@@ -173,7 +173,7 @@ def test_a_worker_on_another_machine_is_watched_regardless_of_clocks(
         assert work.return_lapsed() == 0
         until(work.return_lapsed)
         with pytest.raises(Killed):
-            work.done(item)  # the worker returns, and is refused
+            work.end_with_result(item)  # the worker returns, and is refused
     assert work.counts("reports").ready == 1
 
 

@@ -16,8 +16,8 @@ from holo_tasks.safety.masking.texts import SECRET
 from holo_tasks.safety.typed_secrets.typed_field_labels import found_labels, labels
 from holo_tasks.safety.typed_secrets.typed_field_ocr import TypedTexts
 from holo_tasks.safety.typed_secrets.typed_field_pixels import (
-    DOUBTFUL,
-    SURE,
+    POSSIBLE_SHARE,
+    SURE_SHARE,
     FieldAppearance,
     Pattern,
     eighths,
@@ -70,7 +70,7 @@ def test_half_a_text_is_a_possible_find_and_a_whole_one_is_sure() -> None:
     pattern = look(page(), page(VALUE)).pattern
     assert pattern is not None
     screen = page(VALUE)
-    for share, least, most in ((0.0, SURE, 1.0), (0.55, DOUBTFUL, SURE)):
+    for share, least, most in ((0.0, SURE_SHARE, 1.0), (0.55, POSSIBLE_SHARE, SURE_SHARE)):
         covered = text_box(look(page(), page(VALUE)), 0, 0)
         left = round(covered.right - share * covered.width)
         ImageDraw.Draw(screen).rectangle((left, 0, SIZE[0], SIZE[1]), fill="yellow")

@@ -1,6 +1,7 @@
-"""Models for one step of a playbook: its action, its target and its conditions.
+"""Declare one step of a playbook: its action, its target and its conditions.
 
-`Target` declares the ways to find a control. `rules.find` searches for it, and `compiler.targets` writes it.
+`Target` declares the ways to find a control, and `Beside` its relations to labels, such as ``right_of`` and ``above``.
+`rules.find` searches for a target, and `compiler.targets` writes it.
 """
 
 from __future__ import annotations
