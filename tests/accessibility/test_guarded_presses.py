@@ -76,7 +76,7 @@ async def test_space_counts_as_a_press_of_the_focused_button_only(shown: Shown) 
     assert await Confirm(text="^save$").fits(SPACE.tool_call, gesture, owner, scene)
     await walk.act(SPACE)
     assert [event.element for event in recorder.of("action")] == [
-        {"role": "button", "name": "Save", "application": save.application, "alike": "1"}
+        {"role": "button", "name": "Save", "application": save.application, "alike": "1", "dialogs": "0"}
     ] * 2
     # Tab moves the focus to a neighbor, so the clicked button no longer has the focus.
     await walk.look(after_action=True)
@@ -92,7 +92,7 @@ async def test_a_masked_element_has_no_name_in_the_trace(shown: Shown) -> None:
     walk, recorder = await walk_on(desktop, redactor=Painter([FixedRegions([Mask("region", save.box)])]))
     await walk.act(click_on(desktop, save.box))
     (action,) = recorder.of("action")
-    assert action.element == {"role": "button", "name": "", "application": save.application}
+    assert action.element == {"role": "button", "name": "", "application": save.application, "dialogs": "0"}
     known = await walk.services.elements.redacted_tree(walk.seen.masks)
     assert "Save" not in [each.name for each in known.elements]
     assert "Don't save" in [each.name for each in known.elements]
@@ -126,6 +126,7 @@ async def test_accessible_names_extend_the_visible_text_but_do_not_replace_it_in
             "name": "Pay all",
             "application": pay.application,
             "alike": "1",
+            "dialogs": "0",
         }
 
 

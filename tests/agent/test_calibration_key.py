@@ -204,7 +204,7 @@ async def test_an_unreachable_model_raises_its_error(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(calibrating, "_located", away)
     monkeypatch.setattr(calibrating, "side_walk", lambda title: None)
     with pytest.raises(TransientModelFault):
-        await calibrating._model(SimpleNamespace(), HERE, [])
+        await calibrating._measure_model(SimpleNamespace(), HERE, [])
 
 
 class Programs(Shown):

@@ -30,14 +30,14 @@ RUN = "20260101-000000-one"
 OBEYS = """
 import sys, time
 from pathlib import Path
-from holo_tasks.desktop import kill_files
+from holo_tasks.desktop.stop import kill_files
 from holo_tasks.kill.run_registry import Registration, Running
 home = Path(sys.argv[1])
 folder = kill_files.folder_in(home)
 runs = [Running.here(name, "Go.", "", "") for name in sys.argv[2:]]
 kept = [Registration(home, run) for run in runs]
 print("begun", flush=True)
-while not any(kill_files.asked(folder, run.run_id, run.began_s) for run in runs):
+while not any(kill_files.find_request(folder, run.run_id, run.began_s) for run in runs):
     time.sleep(0.01)
 """
 Start = Callable[..., "subprocess.Popen[str]"]

@@ -46,7 +46,7 @@ async def checking(work_list: str, most: int) -> None:
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fan_out, "LOOK_S", 0.05)
+    monkeypatch.setattr(fan_out, "POLL_S", 0.05)
 
 
 async def worked(_: int, run: FlowRun) -> State[Any]:
