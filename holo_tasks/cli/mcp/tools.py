@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import base64
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -105,6 +106,14 @@ def build_server(granted: ClientPermissions) -> MCPServer[Any]:
     server.add_tool(tools.handoff, name="handoff", annotations=reads)
     server.add_tool(tools.look, name="look", annotations=reads)
     return server
+
+
+def __getattr__(name: str) -> Any:
+    """Return `build_server` by its former name ``served``, which goes with version 0.4."""
+    if name != "served":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("holo_tasks.cli.mcp.tools.served is build_server now.", DeprecationWarning, stacklevel=2)
+    return build_server
 
 
 class Tools:
