@@ -52,6 +52,10 @@ ON_A_SHARED_SERVER = {
 }
 
 
+SLOWEST = {f"tests/bench/bench_{name}.py" for name in ("cache", "erring", "fleet", "images", "waiting")}
+"""Benchmarks whose short form takes about half a minute. Only `make test-long` runs them."""
+
+
 def named() -> set[str]:
     """Return the scripts named in the README, the docs and the Makefile."""
     texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
@@ -74,7 +78,7 @@ def _access(prefect_url: str) -> dict[str, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "options"),
-    SHORT.items(),
+    [pytest.param(*each, marks=pytest.mark.long if each[0] in SLOWEST else ()) for each in SHORT.items()],
     ids=lambda text: Path(text).stem if "/" in text or "fuzz" in text else "",
 )
 def test_the_command_works_in_its_short_form(command: str, options: str, tmp_path: Path, prefect_url: str) -> None:

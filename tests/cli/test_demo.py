@@ -64,9 +64,8 @@ def test_show_a_first_report_with_the_wheel_alone(installed: Installed, tmp_path
 
 @pytest.mark.desktop
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "template", ["form", pytest.param("mailbox", marks=pytest.mark.long), pytest.param("list", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("template", FLOWS)
 def test_the_test_of_a_new_project_passes(template: str, installed: Installed, tmp_path: Path) -> None:
     assert installed(tmp_path, "holo-tasks", "init", f"my-{template}", "--template", template).code == 0
     project = tmp_path / f"my-{template}"

@@ -45,10 +45,10 @@ class PrefectAPI:
         return found
 
     def has_form(self, run: Mapping[str, Any]) -> bool:
-        """Return whether a paused flow run has its form, which is saved after the state."""
-        schema = run["state"]["state_details"]["run_input_keyset"]["schema"]
+        """Return whether a paused flow run has its form, which is saved after the state: the schema, then the text."""
+        keys = run["state"]["state_details"]["run_input_keyset"]
         try:
-            return bool(self.get(f"/flow_runs/{run['id']}/input/{schema}"))
+            return all(self.get(f"/flow_runs/{run['id']}/input/{keys[name]}") for name in ("schema", "description"))
         except httpx.HTTPStatusError as error:
             if error.response.status_code != httpx.codes.NOT_FOUND:
                 raise
