@@ -89,9 +89,9 @@ def _opened(
 
 @renamed(
     token="key=",
-    rules="rules= of the desktop block, or of a copy of it",
-    redaction="redaction= of the desktop block, or of a copy of it",
-    secrets="named_secrets= of the desktop block, or of a copy of it",
+    rules="rules= of the desktop block, or of its copy",
+    redaction="redaction= of the desktop block, or of its copy",
+    secrets="named_secrets= of the desktop block, or of its copy",
     local_only="local_only= of the model block, or set HOLO_LOCAL_ONLY",
 )
 @_opened
@@ -389,7 +389,7 @@ async def _block(kind: type[B], given: B | str) -> B:
 
 
 async def _audit_bucket(given: AuditBucket | Block | str) -> AuditBucket:
-    """Return the place of the evidence. S3Bucket blocks of prefect-aws are accepted, too, by ``s3-bucket/NAME``."""
+    """Return the place of the evidence. S3Bucket blocks of prefect-aws are also accepted, by ``s3-bucket/NAME``."""
     if isinstance(given, str) and given.startswith(S3_BUCKET):
         try:
             from prefect_aws import S3Bucket

@@ -34,19 +34,19 @@ FLAGS = (
     "kiosk disable-smooth-scrolling remote-debugging-port=0"
 )
 NOT_BY_AN_ORACLE = {
-    "chase-circle": "is about following what moves",
-    "moving-items": "is about what moves",
-    "hover-shape": "is about what moves, and has no end",
-    "stock-market": "is about tenths of a second",
-    "button-delay": "is about whole seconds between two clicks",
-    "simon-says": "is about what was shown for a moment",
-    "hot-cold": "is about what is felt on the way",
+    "chase-circle": "follows a moving circle without a pause",
+    "moving-items": "moves its targets without a pause",
+    "hover-shape": "moves its target without a pause, and has no end",
+    "stock-market": "needs a click within tenths of a second",
+    "button-delay": "needs exact seconds between two clicks",
+    "simon-says": "needs a memory of pictures that were shown for a moment",
+    "hot-cold": "changes color while the pointer moves, between two pictures",
     "tic-tac-toe": "is partly luck",
-    "draw-circle": "takes a curve, and hands draw straight lines",
-    "count-sides": "is drawn, and tells of itself by its picture alone",
-    "circle-center": "is drawn, and tells of itself by its picture alone",
-    "daily-calendar": "draws what is dragged beside the pointer, and never hears where that ends",
-    "drag-cube": "turns by the length of the way of a drag",
+    "draw-circle": "takes a curve, and the library drags in straight lines",
+    "count-sides": "is a drawing without text or elements",
+    "circle-center": "is a drawing without text or elements",
+    "daily-calendar": "draws the dragged event away from the pointer, and misses the end of the drag",
+    "drag-cube": "turns by the length of a drag",
 }
 """Tasks that need sight or quick reactions, so an oracle cannot do them. A model runs them if they are named."""
 

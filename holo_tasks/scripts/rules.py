@@ -47,7 +47,7 @@ MOST_READ = 14
 WAITING = "The program is still busy; waiting for it."
 LOST = "I do not know what to do on this screen; asking a person."
 STUCK = "The same step failed twice; asking a person."
-NO_EFFECT = "What must come of the last step is not to be seen; asking a person."
+NO_EFFECT = "The screen does not show the effect of the last step; asking a person."
 NOT_MINE = "The playbook has no goal for this task; asking a person."
 LAST_CALL = "No more actions are possible; answering with what I know."
 
@@ -172,11 +172,11 @@ def _waits_for_effect(past: EarlierSteps, values: Mapping[str, Value], sight: Si
         return None
     rule, place = past.last
     if past.waits < max(rule.patience, LEAST_WAITS):
-        why = f"{rule.id}: waiting for what comes of it"
+        why = f"{rule.id}: waiting for its effect"
         return Decision(_step("wait", WAITING, seconds=rule.pause), why, unmet=True)
-    missing = f"What must come of it is not to be seen: {conditions_in_words(lacking)}."
+    missing = f"The screen does not show its effect: {conditions_in_words(lacking)}."
     question = f"{rule.do[place].thought} {missing}{_read_of(sight)}"
-    return replace(_stop(NO_EFFECT, question, f"{rule.id}: nothing came of it", False), unmet=True)
+    return replace(_stop(NO_EFFECT, question, f"{rule.id}: it had no effect", False), unmet=True)
 
 
 def conditions_in_words(wanted: Sequence[Condition]) -> str:

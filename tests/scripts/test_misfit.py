@@ -131,7 +131,7 @@ def test_the_required_effect_of_a_step_is_awaited_before_all_rules_but_interrupt
     assert said(done, sight("TIP OF THE DAY", "Close")) == "Close the tip."
     assert said(done, SAVED) == "It is saved."
     waits = [Turn("wait", "w", {})] * 20
-    assert "What must come of it is not to be seen: ‘NOTE SAVED’" in str(
+    assert "The screen does not show its effect: ‘NOTE SAVED’" in str(
         follow(PLAYBOOK, "save", VALUES, [*done, *waits], RECORD).step["tool_call"]["question"]
     )
 

@@ -1,4 +1,4 @@
-"""Episodes: one task with one seed, worked on in one arm by a model that errs at one rate; and the file of them."""
+"""Episodes: one task with one seed, done in one arm by a model that errs at one rate; and the file of results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RIGHT, SILENT, OVER = "done right", "silently wrong", "handed over"
 
 
 class Made(BaseModel):
-    """An error that the model made: its call, its kind, the guard that withheld it, and the reason of that guard.
+    """An error that the model made: its call, its kind, the guard that withheld it, and the guard's reason.
 
     ``reported`` is the guard that reported a difference after the input.
     """

@@ -29,7 +29,7 @@ ABOUT: Mapping[Kind, str] = {
 }
 LEAST_PX, MOST_PX = 5.0, 40.0
 NEAREST = 3
-"""A neighbour is one of so many controls that are nearest."""
+"""Number of the nearest controls that count as neighbours."""
 SAME_PX = 3
 """A stale point this near to the right one is no error."""
 Call: TypeAlias = dict[str, Any]

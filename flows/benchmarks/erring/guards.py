@@ -80,7 +80,7 @@ def calls_of(every: Iterable[events.AnyEvent]) -> list[Call]:
         if isinstance(event, events.RequestSent) and event.purpose == "step":
             model, asked = event.subgoal, True
         elif event.subgoal != model:
-            continue  # a script of what was declared
+            continue  # a script of a declared state
         elif isinstance(event, events.ReplyReceived) and asked:
             calls.append(Call())
             asked, scripted = False, False

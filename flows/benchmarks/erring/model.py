@@ -1,6 +1,7 @@
-"""A model over HTTP that errs: an oracle knows the right next step, and errors are made of it at a known rate.
+"""A model over HTTP that errs: an oracle knows the right next step, and a known share of its steps becomes errors.
 
-It speaks the library's protocol, and that of the naive loop. The words of a step always name what the model means.
+It speaks the library's protocol, and that of the naive loop. The words of a step always name the control that the model
+means.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class ErringModel(Rehearsal):
             return given
 
     def stayed(self, number: int) -> bool:
-        """Say whether the controls on the screen were the same at the call after this one, or there was none."""
+        """Say whether the controls on the screen were the same at the next call. True if this was the last call."""
         return self.seen[number : number + 1] == self.seen[number + 1 : number + 2] or number + 1 >= len(self.seen)
 
     def complete(self, body: Any) -> dict[str, Any]:

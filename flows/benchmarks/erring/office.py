@@ -12,6 +12,7 @@ import random
 import re
 import shutil
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -37,7 +38,7 @@ PRESSED = ("button", "toggle button", "menu", "menu item", "cell", "text field",
 """Roles of the elements that an error may hit instead."""
 
 
-class OfficePlace:
+class OfficePlace(ABC):
     """Base of the tasks on office programs."""
 
     task: ClassVar[str]
@@ -58,25 +59,25 @@ class OfficePlace:
         """Return the missing program; empty if it is installed."""
         return "" if shutil.which(cls.program) else f"{cls.program} is not installed"
 
+    @abstractmethod
     def prepare(self) -> list[str]:
         """Write the files, and return the command that starts the program."""
-        raise NotImplementedError
 
+    @abstractmethod
     def asked(self) -> str:
         """Return the task in words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mind(self) -> Mind:
         """Return the mind of a model that has just read the task."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next_step(self, mind: Mind) -> Meant:
         """Return the right next step by the newest tree and the files."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_ready(self) -> bool:
         """Say whether the program shows the controls with which the task begins."""
-        raise NotImplementedError
 
     async def ready(self, desktop: VirtualDesktop) -> None:
         """Wait until the program's tree has the controls with which the task begins."""
@@ -122,9 +123,9 @@ class OfficePlace:
         await asyncio.sleep(LATE_S)
         return await asyncio.to_thread(self.verdict)
 
+    @abstractmethod
     def verdict(self) -> Verdict:
         """Return the finding in the files."""
-        raise NotImplementedError
 
 
 def press(box: Box, called: str, **more: str) -> Meant:

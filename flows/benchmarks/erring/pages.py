@@ -61,7 +61,7 @@ class Page:
         return [Control(str(name), Box(*map(round, box))) for name, *box in found]
 
     def meant(self, mind: Mind) -> Meant | None:
-        # A wrong value that the model believes stands in the page's words for the oracle.
+        # The oracle reads the task from the page: replace the true value there by the one that the model believes.
         believed = "".join(
             f".replaceAll({quoted(true)}, {quoted(value)})" for true, value in mind.values.items() if true != value
         )

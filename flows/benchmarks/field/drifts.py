@@ -36,12 +36,12 @@ async def apply_drift(desktop: VirtualDesktop, drift: str) -> AsyncIterator[None
     if drift == "window moved":
         find = ["xdotool", "getactivewindow"]
         subprocess.run([*find, "windowsize", "1000", "640", "windowmove", "190", "110"], env=display, check=True)
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # the program draws at its new size; the replay must find it so
         yield
     elif drift == "tip":
         tip = subprocess.Popen([tk_python(), "-c", TIP], env=display)
         try:
-            await asyncio.sleep(2)
+            await asyncio.sleep(2)  # Tk opens the window
             yield
         finally:
             tip.kill()

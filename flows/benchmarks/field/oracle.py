@@ -1,4 +1,7 @@
-"""The oracle of a field task: a model over HTTP that does a plan, each step by the elements of that moment."""
+"""The oracle of a field task: a model over HTTP that carries out a plan.
+
+It finds the target of each step in the current elements.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from holo_tasks.scripts.rules import Decision
 
 WAIT = {"tool_name": "wait", "seconds": 1}
 THINKS_S = 0.5
-"""Seconds that it takes for a step: a model is no faster, and programs finish their work meanwhile."""
+"""Seconds for each step, as a fast model takes. Programs finish their work meanwhile."""
 
 
 class Oracle(Rehearsal):

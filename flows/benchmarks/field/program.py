@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +33,7 @@ class Started:
     url: str = ""
 
 
-class Program:
+class Program(ABC):
     """Base of the programs. The first item is recorded, the others are replayed."""
 
     name: ClassVar[str]
@@ -50,25 +51,25 @@ class Program:
         """Return the reason why this program cannot run here; empty if it can."""
         return "" if shutil.which(cls.binary) else f"install {' '.join(cls.packages)}"
 
+    @abstractmethod
     def prepare(self, folder: Path, drift: str) -> Started:
         """Write the program's files and settings into a new folder, and return how to start it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_ready(self, tree: ElementTree) -> bool:
         """Say whether the program shows the control with which the task begins."""
-        raise NotImplementedError
 
+    @abstractmethod
     def plan(self, item: Values) -> Sequence[Step]:
         """Return the fewest steps that do an item."""
-        raise NotImplementedError
 
+    @abstractmethod
     def records(self, folder: Path) -> Records:
         """Return all business records that the program's own file or database holds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def expected(self, before: Records, item: Values) -> Records:
         """Return the records that the file must hold after the task."""
-        raise NotImplementedError
 
 
 def press(role: str, name: str = "*", *, row: str = "", last: bool = False, tool: str = "click") -> Step:

@@ -79,7 +79,7 @@ async def opened(program: Program, folder: Path, drift: str) -> AsyncIterator[Pl
                 if time.monotonic() > end:
                     await _keep_screen(desktop, folder)
                     raise TimeoutError(f"its first control is not there after {PATIENCE_S:.0f} s")
-                await asyncio.sleep(0.3)
+                await asyncio.sleep(0.3)  # between two readings of the tree
             before = program.records(folder)
             async with apply_drift(desktop, drift):
                 yield Place(program, folder, desktop, before)
@@ -99,7 +99,7 @@ def _served(command: object, url: str, environment: dict[str, str]) -> Iterator[
         while not _answers(url):
             if process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"the server {command[0]} does not answer at {url}")
-            time.sleep(0.2)
+            time.sleep(0.2)  # between two requests
         yield
     finally:
         process.terminate()
@@ -236,7 +236,7 @@ def _result(program: Program, kind: Kind, drift: str, item: int, verdict: Verdic
 
 
 async def _keep_screen(desktop: VirtualDesktop, folder: Path) -> None:
-    """Write the elements of the screen as text, for whoever asks why a run stopped."""
+    """Write the elements of the screen as text, so that a person can see why a run stopped."""
     tree = await desktop.elements()
     lines = [
         f"{one.id} {one.parent} {one.role} {one.name!r} {one.value[:60]!r} {one.box}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +21,7 @@ PATIENCE_S = 60.0
 NAMES = ("Ada", "Berta", "Cem", "Dunja", "Emil", "Farah", "Goran", "Hanna", "Ilse", "Jonas", "Kira", "Lew")
 
 
-class OfficeTrial:
+class OfficeTrial(ABC):
     """One task. Its oracle uses the program's current accessibility tree, the files, and the last action."""
 
     program: ClassVar[str]
@@ -35,21 +36,21 @@ class OfficeTrial:
         self.goal = f"Task {item.name}: {self.asked()} When it is done, answer with the word done."
 
     @staticmethod
+    @abstractmethod
     def prepare(item: Item, work: Path) -> list[str]:
         """Write the files, and return the command that starts the program."""
-        raise NotImplementedError
 
+    @abstractmethod
     def asked(self) -> str:
         """Return the task in words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fault(self) -> str:
         """Return the reason why the files are wrong, or an empty string if they are right."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next_act(self) -> Mapping[str, Any] | None:
         """Return the oracle's next action while the files are wrong."""
-        raise NotImplementedError
 
     async def run_agent(self) -> object:
         return await pursue(self.goal)

@@ -93,7 +93,7 @@ class MadePress:
     def reason(self) -> str:
         """Return why the press is not repeated, as one sentence."""
         if self.had_no_effect:
-            return f"{self.called} does nothing: it was pressed {self.times} times, and nothing came of it."
+            return f"{self.called} does nothing: it was pressed {self.times} times without an effect."
         activity, twice = self.activity, "pressing it again might submit it twice"
         if activity.waiting_for:
             did = f"the program is still waiting for {activity.waiting_for}"
