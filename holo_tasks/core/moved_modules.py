@@ -67,6 +67,7 @@ RENAMED = {
     "loop.consent": "loop.approval",
     "safety.confirm": "safety.approval_rules",
     "audit.export": "audit.csv_export",
+    "safety.patterns": "safety.masking.user_patterns",
 }
 """Modules that got another name when they moved, by ``PACKAGE.MODULE``.
 

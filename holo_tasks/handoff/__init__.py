@@ -14,8 +14,8 @@ and the first one, because it starts the run again. An attempt is identified by 
 only if that is the first one after the last *Suspended*.
 
 `hand_over` is the public function and its in-process wait. `approval_by_person` asks for the approval of one action.
-`notify` tells people that a hand-off or an approval waits. `pause` pauses or suspends the Prefect flow run and shows
-the form. `suspend` ends a flow run for a person, and continues it with the answer.
+`prefect_event` tells people that a hand-off or an approval waits. `pause` pauses or suspends the Prefect flow run and
+shows the form. `suspend` ends a flow run for a person, and continues it with the answer.
 
 May import `core`, `machine`, `loop`, `models`, `desktop`, `safety`, `audit`, `office`, `vision`, `live_view`, `kill`
 and `run`.

@@ -28,9 +28,9 @@ from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.renamed_arguments import renamed
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.handoff.notify import notify
 from holo_tasks.handoff.page import Pictured, command, form_text, page
 from holo_tasks.handoff.pause import IN_PAGES, Pausing
+from holo_tasks.handoff.prefect_event import notify
 from holo_tasks.handoff.suspend import TIMEOUT_S as SUSPENDED_S
 from holo_tasks.handoff.suspend import Suspended, Suspending, leave_suspended
 from holo_tasks.live_view.view import LiveView, open_live_view

@@ -6,6 +6,6 @@ The three most important modules:
 * `kinds` holds the formats of private text, such as card numbers and IBANs.
 * `settings` holds the user's redaction settings.
 
-`patterns` matches a user's own expressions. `places` masks regions and windows by program, and `wireframe` draws the
-screen without any of its pixels. The package imports `core` and `safety`.
+`user_patterns` matches a user's own expressions. `places` masks regions and windows by program, and `wireframe` draws
+the screen without any of its pixels. The package imports `core` and `safety`.
 """

@@ -11,7 +11,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.programs import Owner, is_viewer, may_run
 from holo_tasks.core.screen.frame import Frame, Mask, OnScreen
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.safety.masking.patterns import Pattern
+from holo_tasks.safety.masking.user_patterns import Pattern
 
 LONGEST_TITLE = 200
 """Characters of a window title that are matched."""

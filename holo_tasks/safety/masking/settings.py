@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from holo_tasks.safety.masking import patterns
+from holo_tasks.safety.masking import user_patterns
 from holo_tasks.safety.masking.kinds import FINDERS
 from holo_tasks.safety.places import Area
 from holo_tasks.safety.settings_model import SettingsModel
@@ -26,7 +26,7 @@ WORDS = (
 
 
 def _pattern(text: str) -> str:
-    patterns.check(text)
+    user_patterns.check(text)
     return text
 
 

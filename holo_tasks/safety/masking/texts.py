@@ -14,8 +14,8 @@ from holo_tasks.core.secrets.scrub import encodings
 from holo_tasks.safety.masking.fuzzy_search import folded_secret, folded_secret_in, name_in, secret_in
 from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, PrivatePart, find
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
-from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.masking.settings import WORDS
+from holo_tasks.safety.masking.user_patterns import Pattern
 from holo_tasks.safety.masking.word_boxes import box_on_grid, part_of
 
 SECRET = "secret"

@@ -20,7 +20,7 @@ from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.run.desktops.lazy_desktop import LazyDesktop
 from holo_tasks.run.rules.redactors import redactor_for
-from holo_tasks.safety.masking import patterns
+from holo_tasks.safety.masking import user_patterns
 from holo_tasks.safety.masking.places import FixedRegions, WindowRule, WindowRules, visible
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.masking.texts import TextMasker
@@ -100,7 +100,7 @@ ENDLESS = "(a|aa)+$"
 async def test_an_endless_pattern_blocks_only_its_frame(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(patterns, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(user_patterns, "PATIENCE_S", 0.1)
     vault = replace(VAULT, title="a" * 90 + "b")
     frame = shown((vault, Box(0, 0, 10, 10), True))
     reader = CellReader()
