@@ -24,6 +24,7 @@ from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.prompts.transcript import ModelStep, Transcript
 from holo_tasks.core.texts.outside_text import quoted
+from holo_tasks.core.texts.task_values import TaskValues
 from holo_tasks.handoff.hand_over import ask_person
 from holo_tasks.loop.executor import Executor, Perform
 from holo_tasks.loop.guide import AnyGuide, Guide, NoGuide
@@ -31,11 +32,14 @@ from holo_tasks.loop.loop import Answered, AnswerReader, Decide
 from holo_tasks.loop.loop import pursue as run_loop
 from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.script_port import Brain, apply_intent
+from holo_tasks.loop.task_doubts import TaskDoubts
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.items.journal import NOT_DONE, journalled
 from holo_tasks.run.run import FollowedPlaybook, Run, progress
+from holo_tasks.run.subgoal_context import current_subgoal
 from holo_tasks.run.subgoal_options import API, MODEL, PERSON, PLAYBOOK, SCRIPT, SCRIPTED, SubgoalOptions
 from holo_tasks.safety.records.ledger import Claim
+from holo_tasks.safety.scrubbing import scrub_text
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script import Script
 from holo_tasks.scripts.script_view import report_windows
@@ -159,6 +163,7 @@ class Layers:
             effect_buttons=self._effect_buttons,
             is_last_layer=last,
             macro=self.macros.do if self.macros else None,
+            doubts=self._doubts() if brain is None else None,
         )
         try:
             answered: Answered[Any] = await (work() if self._replay is None else self._replay.run_as_task(work))
@@ -166,6 +171,15 @@ class Layers:
         finally:
             self._replay = None
             await self._close_script(brain, helped)
+
+    def _doubts(self) -> TaskDoubts | None:
+        """Return the doubts of the model's work; ``None`` if they are off, or the work only reads."""
+        options, changes = self.run.options, self.options.declared_effect.changes
+        if not options.check_answers or not changes or options.policy.trust != "act":
+            return None
+        task = TaskValues.of(scrub_text(self.goal), self.data)
+        here = current_subgoal()
+        return TaskDoubts(task, self.options.press_once, here.goal if here else "", self.run.may_end_typed)
 
     def _step_helper(self, brain: Brain | None, executor: Executor) -> OneStep | None:
         """Return the helper that gives misfit steps of a playbook to the model. ``None`` without both layers."""

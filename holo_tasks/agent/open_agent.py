@@ -185,6 +185,7 @@ async def open_agent(
                 reader=ScreenText() if (options.policy.confirm or labels) and can_read() else None,
                 elements=elements_of(desktop, redaction, values, codes),
                 field_text=FieldReader() if can_read() else None,
+                screen_text=ScreenText() if can_read() else None,
                 spots=SpotText() if can_read() else None,
                 typed=typed.typed,
                 codes=codes,

@@ -13,16 +13,18 @@ from prefect import get_run_logger, tags
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 from prefect.states import Completed
+from pydantic import TypeAdapter
 
 from holo_tasks.agent.agent_step import ending_as_killed
 from holo_tasks.agent.layers import EffectFound
 from holo_tasks.agent.limits import before_deadline, limited
 from holo_tasks.agent.prefect_options import check_flow_options
 from holo_tasks.agent.pursue import perform
-from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
+from holo_tasks.core.errors import GaveUp, HoloError, InvalidUsage, NeedsPerson
 from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.texts.visible_text import shell_word
 from holo_tasks.handoff.suspend import leave_suspended
+from holo_tasks.loop.ask_model.corrections import quoted_start
 from holo_tasks.loop.screens import Route, Screens
 from holo_tasks.run.items.business_item import Attempt, ItemRecords, WorkItem
 from holo_tasks.run.items.journal import NOT_DONE, current_journal, journalled
@@ -33,7 +35,7 @@ from holo_tasks.run.prefect_edge.final_states import failed_state
 from holo_tasks.run.prefect_edge.flow_context import flow_run_id
 from holo_tasks.run.prefect_edge.log_filter import one_line_errors
 from holo_tasks.run.prefect_edge.secret_filter import ScrubbedFlow, with_scrubbed_errors
-from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, run_to_end, running_here
+from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, run_to_end, running_here, to_text
 from holo_tasks.run.subgoal_context import Subgoal, as_current_subgoal, current_subgoal
 from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
 
@@ -245,7 +247,10 @@ class _Defined:
                 return found
             if ready is not None and call.token in run.resumed:
                 await _check_ready(lambda: ready(*args, **kwargs), known.goal, call.token)
-            return await self._call_within_limits(function, args, kwargs)
+            result = await self._call_within_limits(function, args, kwargs)
+            if changes.confirm:
+                await _confirm(here, result)
+            return result
 
         async def under_claim() -> Any:
             if attempt.claim is not None and attempt.claim.epoch > 1:
@@ -366,6 +371,21 @@ async def _check_ready(ready: Callable[[], Awaitable[bool]], goal: str, token: s
         f"{token!r} was interrupted, and the screen is not where {goal!r} begins; bring the program there, then: "
         f"`holo-tasks retry {shell_word(token)}`."
     )
+
+
+async def _confirm(here: Subgoal, result: Any) -> None:
+    """Look with the probe for the effect of a finished sub-goal.
+
+    Raises `GaveUp` if the effect is certainly missing, and `NeedsPerson` if the probe cannot tell.
+    """
+    assert here.probe is not None
+    with journalled(None), progress(1):
+        found = await here.probe()
+    answer = quoted_start(to_text(TypeAdapter(Any).dump_python(result, mode="json"))) or "empty"
+    if found is NOT_DONE:
+        raise GaveUp(f"The answer is {answer}, but the effect is not there: it was looked for.")
+    if found is None:
+        raise NeedsPerson(f"The answer is {answer}, and the probe cannot tell whether the effect is there.")
 
 
 async def _work_on(subgoal: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:

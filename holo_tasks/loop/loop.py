@@ -33,6 +33,7 @@ from holo_tasks.loop.presses.named_click import NamedClicks
 from holo_tasks.loop.presses.press_once import EffectButtons, named, shows_as_text
 from holo_tasks.loop.presses.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
+from holo_tasks.loop.task_doubts import TaskDoubts
 from holo_tasks.loop.walk import Walk
 
 T = TypeVar("T")
@@ -94,19 +95,20 @@ async def pursue(
     effect_buttons: EffectButtons | None = None,
     is_last_layer: bool = True,
     macro: DoMacro | None = None,
+    doubts: TaskDoubts | None = None,
 ) -> Answered[T]:
     """Work on a sub-goal until it is answered.
 
     ``decide`` and the executor's ``act`` are methods of the walk, possibly wrapped in tasks. ``guide`` knows the
     program's screens, ``effect_buttons`` the actions that must not be repeated, and ``macro`` does the sequences that
-    are the model's tools. At the step limit, a layer is asked for its best answer so far only with ``is_last_layer``.
+    are the model's tools. ``doubts`` compares texts and answers with the task. At the step limit, a layer is asked for
+    its best answer so far only with ``is_last_layer``.
 
     Raises a `HoloError` whose status is the status of the run. At the step limit its ``partial_answer`` is the best
     answer so far.
     """
-    loop = _Loop(
-        executor, read, decide, max_steps, guide or NoGuide(), effect_buttons or EffectButtons(), is_last_layer, macro
-    )
+    guide, effect_buttons = guide or NoGuide(), effect_buttons or EffectButtons()
+    loop = _Loop(executor, read, decide, max_steps, guide, effect_buttons, is_last_layer, macro, doubts)
     state: LoopState | Answered[T] = await loop.begin()
     while isinstance(state, LoopState):
         await loop.prepare(state)
@@ -135,6 +137,7 @@ class _Loop(Generic[T]):
     effect_buttons: EffectButtons
     is_last_layer: bool
     macro: DoMacro | None
+    doubts: TaskDoubts | None = None
     first: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -182,12 +185,23 @@ class _Loop(Generic[T]):
         except ValueError as error:
             return await self._reject_answer(state, decided.step, text, " ".join(str(error).split())[:600])
         problem = await self.executor.carry_out(self.guide.accept())
+        if not problem and (doubt := await self._doubt(text)):
+            await self._refuse(decided.step, doubt)
+            return LoopState(state.rejected_answers, state.unfinished)
         if not problem:
             return Answered(value, text, self.walk.step)
         if state.unfinished:
             raise GaveUp(problem, layer=self.executor.layer)
         await self._refuse(decided.step, problem)
         return LoopState(state.rejected_answers, unfinished=True)
+
+    async def _doubt(self, answer: str) -> str:
+        """Return why an answer is sent back once; empty on a declared end screen, which proves that the work ended."""
+        if self.doubts is None or self.guide.after:
+            return ""
+        await self.walk.look()
+        pressed = bool(self.effect_buttons.pressed)
+        return await self.doubts.unfinished(self.walk.services, self.executor.seen, answer, pressed)
 
     async def _reject_answer(self, state: LoopState, step: Step, text: str, problem: str) -> LoopState:
         """Send back an answer that does not fit the return type. Raises `ModelFailed` after too many corrections."""
@@ -210,6 +224,8 @@ class _Loop(Generic[T]):
             raise GaveUp(f"The agent needs a person: {question}", layer=self.executor.layer)
         reported = await walk.services.person.help(walk, question)
         walk.presses.forget_all()
+        if self.doubts is not None:
+            self.doubts.pressed_otherwise()
         await walk.look()
         walk.remember(decided.step, reported)
         return LoopState(state.rejected_answers, state.unfinished)
@@ -218,6 +234,8 @@ class _Loop(Generic[T]):
         """Do a whole sequence that the model has called, and tell the model the outcome."""
         assert self.macro is not None
         walk = self.walk
+        if self.doubts is not None:
+            self.doubts.pressed_otherwise()
         reported, is_error = await self.macro(
             walk, call, self.effect_buttons, self.max_steps - (walk.step - self.first)
         )
@@ -264,18 +282,25 @@ class _Loop(Generic[T]):
         verdict = await self.walk.verify(before, step.tool_call, started_s=decided.started_s, repeat=not pressed)
         if pressed and not is_error and await self._typed_text_shows(step, before):
             once.count_as_unpressed(pressed)
+        if self.doubts is not None and not is_error:
+            elements = self.walk.services.elements
+            self.doubts.did(step.tool_call, before, elements.latest if elements is not None else None)
         self.walk.remember(step, f"{reported} {verdict}", is_error=is_error)
         await self._unstick()
         return after if is_error else LoopState(state.rejected_answers, state.unfinished, promised)
 
     async def _contradiction(self, step: Step, before: NewestScreen) -> str:
-        """Return why a model's step is withheld if its words name another control than the one at its point.
+        """Return why a model's step is withheld: its words contradict its point, or its text contradicts the task.
 
         Returns an empty string otherwise, and for scripts, which find targets by name and have no separate point.
         """
         if self.is_scripted:
             return ""
-        return await self.named.contradiction(self.walk.services, step.tool_call, before, self.walk.record)
+        services, call, record = self.walk.services, step.tool_call, self.walk.record
+        why = await self.named.contradiction(services, call, before, record)
+        if not why and self.doubts is not None:
+            why = await self.doubts.slip(services, call, record)
+        return why
 
     async def _typed_text_shows(self, step: Step, before: NewestScreen) -> bool:
         """Return whether the keys of a step certainly became text on the screen."""

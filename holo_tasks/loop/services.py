@@ -93,6 +93,8 @@ class Services:
     """The accessibility tree, if the desktop reports one."""
     field_text: ReadsField | None = None
     """Reads the typed-into field by OCR if no program reports the field."""
+    screen_text: TextReader | None = None
+    """Reads all text of a screen by OCR, for values that no program reports."""
 
     @property
     def text_filter(self) -> TextFilter | None:

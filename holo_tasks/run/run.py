@@ -141,6 +141,8 @@ class Run:
     """Tokens of the business items that an earlier attempt worked on."""
     resolved: list[AnsweredSubgoal] = field(default_factory=list)
     replayed: list[FollowedPlaybook] = field(default_factory=list)
+    may_end_typed: set[str] = field(default_factory=set)
+    """Names of sub-goals that only fill in fields: the model ended them right after a text, in spite of a doubt."""
     healing: list[str] = field(default_factory=list)
     """Messages about playbooks that did not fit: proposed changes, and warnings about a falling hit rate."""
     learning: dict[str, Any] = field(default_factory=dict)

@@ -44,6 +44,9 @@ class RunOptions:
     ``discover`` collects startable programs, open windows and menus for the model, without opening anything.
     ``Discover(recent=("/folder",))`` adds recently used files below that folder.
 
+    ``check_answers`` compares what the model types and answers with the values that its task names. It asks the model
+    once more if a typed value differs in one digit, or if the work seems unfinished. Each doubt costs one model call.
+
     Raises `InvalidUsage` for values that are out of range.
     """
 
@@ -60,6 +63,7 @@ class RunOptions:
     handoff: HandOff | bool = False
     hooks: Hooks | None = None
     discover: Discover | bool = False
+    check_answers: bool = True
 
     def __post_init__(self) -> None:
         check_steps("max_steps", self.max_steps)

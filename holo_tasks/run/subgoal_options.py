@@ -63,6 +63,9 @@ class Effect:
     is pressed again until the run knows the outcome, from the end screens or the probe. A click on a ``retry_click``
     label is repeated once if it changed nothing.
 
+    With ``confirm`` the probe also looks after each answer. `GaveUp` is raised if the effect is certainly missing, and
+    `NeedsPerson` if the probe cannot tell. So a success that the model invents is never taken for one.
+
     With ``changes=False`` the sub-goal only reads, and may be repeated from the start. ``effect=None`` means the same.
     Raises `InvalidUsage` for options that contradict each other.
     """
@@ -72,6 +75,7 @@ class Effect:
     press_once: str | Sequence[str] = ()
     retry_click: str | Sequence[str] = ()
     changes: bool = True
+    confirm: bool = False
 
     def __post_init__(self) -> None:
         for name in ("probe", "precondition"):
@@ -88,6 +92,8 @@ class Effect:
                 f"{', '.join(sorted(both))} cannot be both in press_once= and in retry_click=: a control that has an "
                 "effect is not clicked again."
             )
+        if self.confirm and self.probe is None:
+            raise InvalidUsage("confirm=True looks for the effect after each answer: say with probe= where to look.")
         if not self.changes and (self.probe or self.precondition or self.press_once):
             raise InvalidUsage(
                 "A sub-goal that changes nothing is simply repeated: leave out probe=, precondition= and press_once=, "

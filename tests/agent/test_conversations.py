@@ -111,7 +111,7 @@ async def converse(
     @flow(name="ten steps", persist_result=False)
     async def ten(base_url: str) -> str:
         profiled = profile.model_copy(update={"call_timeout_s": patience_s})
-        async with agent(model, desktop, folder, profile=profiled, dialect=dialect) as run:
+        async with agent(model, desktop, folder, profile=profiled, dialect=dialect, check_answers=False) as run:
             answer: str = await pursue("Fill in the three fields.")
         traces.append(run.trace)
         return answer

@@ -589,3 +589,26 @@ def test_a_script_factory_gets_the_arguments_and_is_refused_in_pursue() -> None:
         options.check_for_pursue()
     with pytest.raises(InvalidUsage, match=r"give them to @subgoal\(effect=Effect\(…\)\)"):
         SubgoalOptions(effect=Effect(probe=print)).check_for_pursue()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("found", "error"), [("seen", ""), (NOT_DONE, "is not there"), (None, "cannot tell")])
+async def test_a_confirmed_answer_counts_only_if_the_probe_finds_the_effect(
+    tmp_path: Path, found: Any, error: str
+) -> None:
+    async def look(item: str) -> Any:
+        return found
+
+    @subgoal(key="{item}", effect=Effect(probe=look, confirm=True))
+    async def pay(item: str) -> str:
+        answer: str = await pursue("Press OK.")
+        return answer
+
+    worked = await Worked(tmp_path, [CLICK, DONE]).by(lambda: pay("I-1"))
+    assert worked.value == (None if error else "by model")
+    assert error in str(worked.error or "")
+    assert isinstance(worked.error, NeedsPerson) == bool(error)
+
+
+def test_a_confirmed_effect_needs_a_probe() -> None:
+    with pytest.raises(InvalidUsage, match="probe="):
+        Effect(confirm=True)

@@ -27,7 +27,7 @@ from holo_tasks import (
 )
 from holo_tasks.scripts.hands import Hands
 
-file_declared = filing(CASHBOOK)
+file_declared = filing(CASHBOOK, confirm=True)
 
 
 class FlagFiled(BaseModel):
@@ -119,7 +119,7 @@ async def flag_on_file(reference: str, reason: str, note: str, goal: str, key: s
 @subgoal(
     title="Flag {reference}: {reason}",
     key="{key}",
-    effect=Effect(probe=flag_on_file, press_once="Save flag"),
+    effect=Effect(probe=flag_on_file, press_once="Save flag", confirm=True),
     screens=LEDGER.route(begins="menu", ends="saved"),
 )
 async def flag_declared(reference: str, reason: str, note: str, goal: str, key: str) -> FlagFiled:
@@ -149,20 +149,28 @@ async def file_plain_text(goal: str, key: str) -> str:
     return said
 
 
-@subgoal(title="A file", key="{key}", effect=Effect())
-async def save_declared(goal: str, key: str) -> str:
+async def file_saved(goal: str, key: str, file: str, wanted: str) -> str | NotDone:
+    """Read the saved file and compare it with the wanted text."""
+    saved = await asyncio.to_thread(Path(file).read_text, encoding="utf-8")
+    return "done" if saved.strip() == wanted.strip() else NOT_DONE
+
+
+@subgoal(title="A file", key="{key}", effect=Effect(probe=file_saved, confirm=True))
+async def save_declared(goal: str, key: str, file: str, wanted: str) -> str:
     """Save a file. To save it again changes nothing, so no button is declared."""
     said: str = await pursue(goal)
     return said
 
 
-async def letter_sent(goal: str, key: str, sent: str) -> str | NotDone:
-    """Look for the letter in the file of the program that sends letters."""
-    return "done" if await asyncio.to_thread(Path(sent).exists) else NOT_DONE
+async def letter_sent(goal: str, key: str, sent: str, line: str) -> str | NotDone | None:
+    """Look for the letter's line in the file of the program that sends letters."""
+    if not await asyncio.to_thread(Path(sent).exists):
+        return NOT_DONE
+    return "done" if line in await asyncio.to_thread(Path(sent).read_text, errors="replace") else None
 
 
-@subgoal(title="A letter", key="{key}", effect=Effect(probe=letter_sent, press_once="Send"))
-async def send_declared(goal: str, key: str, sent: str) -> str:
+@subgoal(title="A letter", key="{key}", effect=Effect(probe=letter_sent, press_once="Send", confirm=True))
+async def send_declared(goal: str, key: str, sent: str, line: str) -> str:
     """Send a letter with `press_once` and a probe declared."""
     said: str = await pursue(goal)
     return said

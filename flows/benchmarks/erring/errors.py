@@ -76,6 +76,10 @@ class Mind:
         """Return the mind of a model that has read its task."""
         return cls(values=dict(values), truth=dict(values))
 
+    def read_task_again(self) -> None:
+        """Read all values in the task once more, as a model does after it was told of a doubt."""
+        self.values = {name: self.truth.get(name, name) for name in self.values}
+
     def read_again(self, name: str) -> None:
         """Read a field's value in the task once more, as a model does after the program has refused it."""
         self.values[name] = self.truth[name]

@@ -19,6 +19,8 @@ GUARDS: tuple[tuple[str, str, str], ...] = (
     ("repeated press", "correction", r"It was not pressed again\."),
     ("answer on a wrong screen", "correction", r"the work does not end before it is"),
     ("answer does not fit", "correction", r"answer does not fit"),
+    ("value of the task", "correction", r"You (?:are about to )?type ‘.*but the task says"),
+    ("unfinished answer", "correction", r"Your answer was not taken yet"),
     ("insisted", "correction", r"gave the same call again"),
     ("repeated press", "looked_again", r"was not pressed again"),
     ("screen changed", "looked_again", r""),
@@ -29,6 +31,7 @@ GUARDS: tuple[tuple[str, str, str], ...] = (
     # The reason of a task that was given up.
     ("press once", "subgoal_closed", r"nobody knows whether that came about"),
     ("repeated press", "subgoal_closed", r"not pressed again"),
+    ("effect looked for", "subgoal_closed", r"the effect is not there|the probe cannot tell"),
     ("answer on a wrong screen", "subgoal_closed", r"the work does not end before it is"),
 )
 """The first line that fits decides."""

@@ -29,6 +29,10 @@ from holo_tasks.scripts.rules import Decision, to_thousandths
 
 NAIVE = "You are a computer use agent."
 """How the system message of the naive loop begins."""
+DOUBTS = ("but the task says", "Your answer was not taken yet")
+"""Texts of the library after which a model reads its task again."""
+LATEST = 2
+"""Number of the last messages that hold the outcome of the last step and the newest picture."""
 OWN = ("clears", "at")
 """Keys of the oracle's calls that no tool has."""
 
@@ -61,6 +65,8 @@ class ErringModel(Rehearsal):
         return self.place.started.size
 
     def decide(self, body: Body, picture: bytes, terms: Terms) -> Decision:
+        if any(doubt in str(body["messages"][-LATEST:]) for doubt in DOUBTS):
+            self._mind.read_task_again()
         call = self.next_call(final=answer_only(body, terms))
         known = {name: value for name, value in call.items() if name not in OWN}
         return Decision(step_of(_in_thousandths(known, self.size)), "the state of the program")

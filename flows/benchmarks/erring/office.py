@@ -117,11 +117,17 @@ class OfficePlace(ABC):
         return {"early": answer("done"), "invented": answer("done")}
 
     async def run_agent(self, arm: str) -> object:
-        return await (save_declared if arm == "declared" else file_plain_text)(self.goal, self._key)
+        if arm == "declared":
+            return await save_declared(self.goal, self._key, *self.wanted_file())
+        return await file_plain_text(self.goal, self._key)
 
     async def judged(self) -> Verdict:
         await asyncio.sleep(LATE_S)
         return await asyncio.to_thread(self.verdict)
+
+    def wanted_file(self) -> tuple[str, str]:
+        """Return the path of the file that is to be saved, and its wanted text."""
+        raise NotImplementedError(f"{self.task} saves no file")
 
     @abstractmethod
     def verdict(self) -> Verdict:
@@ -197,6 +203,10 @@ class CalcPlace(OfficePlace):
         save = self.named("button", "Save")
         return press(save.box, "Save button") if save else Meant(WAIT)
 
+    def wanted_file(self) -> tuple[str, str]:
+        rows = ["Name,Amount", *(f"{name},{amount}" for name, amount in self.amounts.items())]
+        return str(self.work / "amounts.csv"), "\n".join(rows)
+
     def _believed(self, mind: Mind) -> list[tuple[str, ...]]:
         return [("Name", "Amount"), *((name, mind.values[name]) for name in self.people)]
 
@@ -263,7 +273,7 @@ class MailPlace(OfficePlace):
 
     async def run_agent(self, arm: str) -> object:
         if arm == "declared":
-            return await send_declared(self.goal, self._key, str(self.work / "sent.eml"))
+            return await send_declared(self.goal, self._key, str(self.work / "sent.eml"), self.line)
         return await file_plain_text(self.goal, self._key)
 
     def verdict(self) -> Verdict:
@@ -294,6 +304,9 @@ class NotePlace(OfficePlace):
 
     def mind(self) -> Mind:
         return Mind.of({"line": self.line})
+
+    def wanted_file(self) -> tuple[str, str]:
+        return str(self.file), self.line
 
     def _texts(self) -> list[Element]:
         return [one for one in self._shown("text field") if "multi line" in one.states]

@@ -105,13 +105,18 @@ async def look_whether_filed(reference: str, goal: str, key: str) -> Filed | Not
     return NOT_DONE if plain(listed) == "none" else None
 
 
-def filing(screens: Screens) -> Callable[[str, str, str], Awaitable[Filed]]:
-    """Return a sub-goal in which the model files an entry and every mistake is caught."""
+def filing(screens: Screens, *, confirm: bool = False) -> Callable[[str, str, str], Awaitable[Filed]]:
+    """Return a sub-goal in which the model files an entry and every mistake is caught.
+
+    ``confirm`` looks for the entry after each answer, too.
+    """
 
     @subgoal(
         title="File {reference}",
         key="{key}",
-        effect=Effect(probe=look_whether_filed, press_once=("Submit", "Save"), retry_click="New entry"),
+        effect=Effect(
+            probe=look_whether_filed, press_once=("Submit", "Save"), retry_click="New entry", confirm=confirm
+        ),
         screens=screens.route(begins="menu", ends=FILED),
     )
     async def file_carefully(reference: str, goal: str, key: str) -> Filed:

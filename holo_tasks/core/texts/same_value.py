@@ -66,6 +66,12 @@ def same_date(one: str, other: str) -> bool:
     return len(days) == 1 and bool(days & _days(second))
 
 
+def may_be_same_date(one: str, other: str) -> bool:
+    """Say whether two texts are the same date in some order of day and month."""
+    first, second = _DATE.fullmatch(one.strip()), _DATE.fullmatch(other.strip())
+    return first is not None and second is not None and bool(_days(first) & _days(second))
+
+
 def _readings(mantissa: str) -> list[tuple[str, str]]:
     """Return digits before and after the decimal separator, for each way to read the separators."""
     found = []

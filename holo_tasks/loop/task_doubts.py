@@ -1,0 +1,154 @@
+"""Compares what the model types and answers with the values that its task names.
+
+A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
+unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, or nothing was
+pressed after a text was typed. If the model repeats its call, the call counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from holo_tasks.core import events
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.elements.target_words import FIELD_ROLES, mentions_field
+from holo_tasks.core.input.pressed_elements import pressed_at
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
+from holo_tasks.core.prompts.tool_calls import (
+    AnyCall,
+    ClickCall,
+    DoubleClickCall,
+    DragAndDropCall,
+    HoldAndTapKeyCall,
+    HotkeyCall,
+    WriteAtCall,
+    WriteCall,
+)
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.texts.outside_text import is_placeholder, named
+from holo_tasks.core.texts.task_values import TaskValues, loose
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
+from holo_tasks.loop.presses.named_click import INSISTED, Record
+from holo_tasks.loop.services import Services
+
+MOST_TOLD = 3
+"""Maximal number of missing values in one message."""
+MOVES_ONLY = {"tab", "left", "right", "up", "down", "home", "end", "pageup", "pagedown", "backspace", "delete"}
+"""Keys that move or delete in a form, and send nothing."""
+SLIP = (
+    "You are about to type ‘{}’, but the task says ‘{}’. Nothing was typed. To type it all the same, repeat this call."
+)
+MISSING = "the task names {}, which you have neither typed nor chosen, and the screen does not show it"
+UNSENT = "nothing was pressed after you typed ‘{}’"
+UNTYPED = "you clicked into ‘{}’ and typed nothing after that"
+UNPRESSED = "{} was never pressed"
+DOUBT = "Your answer was not taken yet: {}. If the work is done all the same, give the same answer again."
+
+
+@dataclass
+class TaskDoubts:
+    """The doubts of one sub-goal. ``labels`` are the buttons that cause its effect, if any are declared.
+
+    ``may_end_typed`` is shared by a run: the names of sub-goals that the model has ended right after a text, in spite
+    of the doubt. They only fill in fields, so this doubt is not told again.
+    """
+
+    task: TaskValues = field(default_factory=TaskValues)
+    labels: tuple[str, ...] = ()
+    work: str = ""
+    may_end_typed: set[str] = field(default_factory=set)
+    _written: list[str] = field(default_factory=list)
+    """Typed texts, and the model's words for what it pressed."""
+    _unsent: str = ""
+    """The last typed text, until something is pressed."""
+    _entered: str = ""
+    """The model's words for a field, if its last action was a click into it."""
+    _withheld: AnyCall | None = None
+    _told: set[str] = field(default_factory=set)
+
+    async def slip(self, services: Services, call: AnyCall, record: Record) -> str:
+        """Return why a text is not typed, in sentences for the model; empty if it is typed.
+
+        If the model repeats a withheld call at once, ``record`` gets an event that says so.
+        """
+        insists, self._withheld = call == self._withheld, None
+        text = call.content if isinstance(call, WriteCall | WriteAtCall) else ""
+        found = self.task.slip_in(text) if text and not is_placeholder(text) else None
+        if found is None or loose(found.typed) in loose(await _reported(services)):
+            return ""
+        if insists:
+            await record(events.Corrected(reason=INSISTED))
+            return ""
+        self._withheld = call
+        return SLIP.format(named(found.typed), named(found.named))
+
+    def did(self, call: AnyCall, before: NewestScreen, tree: ElementTree | None) -> None:
+        """Note a step that was carried out on a screen, with that screen's tree if there is one."""
+        self._entered = ""
+        match call:
+            case WriteCall() | WriteAtCall():
+                self._written.append(call.content)
+                sent = isinstance(call, WriteCall) and (call.press_enter or call.content.endswith(("\n", "\t")))
+                self._unsent = "" if sent or is_placeholder(call.content) else call.content
+            case ClickCall() | DoubleClickCall() | DragAndDropCall():
+                self._written.append(call.element)
+                if isinstance(call, ClickCall) and _is_field(call, before, tree):
+                    self._entered = call.element
+                else:
+                    self._unsent = ""
+            case HotkeyCall(keys=keys) if not set(keys) <= MOVES_ONLY:
+                self._unsent = ""
+            case HoldAndTapKeyCall():
+                self._unsent = ""
+
+    def pressed_otherwise(self) -> None:
+        """Note that a sequence or a person has worked on the screen."""
+        self._unsent, self._entered, self.labels = "", "", ()
+
+    async def unfinished(self, services: Services, seen: NewestScreen, answer: str, pressed: bool) -> str:
+        """Return why an answer is sent back, in sentences for the model; empty if it is taken.
+
+        ``pressed`` is whether one of the declared buttons was pressed. Each doubt is told once.
+        """
+        doubts = []
+        if missing := await self._missing(services, seen, answer):
+            listed = ", ".join(f"‘{named(value)}’" for value in missing[:MOST_TOLD])
+            doubts.append(MISSING.format(listed))
+        if self._entered:
+            doubts.append(UNTYPED.format(named(self._entered)))
+        elif self._unsent and self.work not in self.may_end_typed:
+            doubts.append(UNSENT.format(named(self._unsent)))
+            if doubts[-1] in self._told and self.work:
+                self.may_end_typed.add(self.work)
+        elif self.labels and not pressed:
+            doubts.append(UNPRESSED.format(" or ".join(f"‘{label}’" for label in self.labels)))
+        new = [doubt for doubt in doubts if doubt not in self._told]
+        self._told.update(new)
+        return DOUBT.format("; ".join(new)) if new else ""
+
+    async def _missing(self, services: Services, seen: NewestScreen, answer: str) -> tuple[str, ...]:
+        """Return the task's values that were not typed or chosen, and are not on the screen."""
+        known = [*self._written, answer]
+        if not self.task.missing_in(known):
+            return ()
+        known.append(await _reported(services))
+        if self.task.missing_in(known) and services.screen_text is not None:
+            size = seen.redacted.size
+            known.append(await services.screen_text(seen.redacted, Box(0, 0, size.width, size.height)))
+        elif services.screen_text is None and services.elements is None:
+            return ()  # nobody can tell what the screen shows
+        return self.task.missing_in(known)
+
+
+async def _reported(services: Services) -> str:
+    """Return all texts that the programs report."""
+    if services.elements is None:
+        return ""
+    tree = await services.elements.read()
+    return "\n".join(text for one in tree.elements for text in (one.name, one.value) if text)
+
+
+def _is_field(call: ClickCall, before: NewestScreen, tree: ElementTree | None) -> bool:
+    """Say whether a click only puts the text caret into a field."""
+    element = None if tree is None else pressed_at(tree, to_pixel(call.x, call.y, before.shot))
+    return mentions_field(call.element) if element is None else element.role in FIELD_ROLES

@@ -1,0 +1,68 @@
+"""The values that a task names, the values that are missing in texts, and texts that look like misread values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.texts.task_values import MOST_VALUES, Slip, TaskValues
+
+ENTRY = "Please file the entry CB-1042, 1,284.50, Taxi on 2026-03-01, at most 3 times."
+
+
+@pytest.mark.parametrize(
+    ("goal", "data", "values"),
+    [
+        (ENTRY, {}, ("CB-1042", "1,284.50", "2026-03-01")),
+        ('Enter the username "karrie" and the password "6kZ".', {}, ("karrie", "6kZ")),
+        ("Choose “Wrong amount” as reason.", {}, ("Wrong amount",)),
+        ("Store the customer.", {"customer": "Ada Lovelace", "note": "not for this page"}, ("Ada Lovelace",)),
+        ("Pay the amount.", {"amount": 84.5}, ("84.5",)),
+        ("Wait 30 seconds, then approve what is above 500, for 12 people.", {}, ()),
+        ("The password is {{secret:pin1234}}.", {}, ()),
+        ("Summarize the mail.", {"mail": "Dear Ada,\nthe order 4711-2 has come."}, ()),
+        (" ".join(f"4711-{number:04}" for number in range(MOST_VALUES + 1)), {}, ()),
+    ],
+)
+def test_values_are_quoted_texts_specific_numbers_and_named_data(goal: str, data: Any, values: tuple[str, ...]) -> None:
+    assert TaskValues.of(goal, data).values == values
+
+
+@pytest.mark.parametrize(
+    ("texts", "missing"),
+    [
+        (["CB-1042", "1284.50", "01.03.2026"], ()),
+        (["cb 1042 was filed on 2026-03-01 for EUR 1.284,50"], ()),
+        (["CB-1042", "2026-03-01"], ("1,284.50",)),
+        (["CB-1043", "1284.5", "2026-03-10"], ("CB-1042", "2026-03-01")),
+        ([], ("CB-1042", "1,284.50", "2026-03-01")),
+    ],
+)
+def test_a_value_in_another_format_is_not_missing(texts: list[str], missing: tuple[str, ...]) -> None:
+    assert TaskValues.of(ENTRY).missing_in(texts) == missing
+
+
+@pytest.mark.parametrize(
+    ("typed", "slip"),
+    [
+        ("CB-1043", Slip("CB-1043", "CB-1042")),
+        ("1284.60", Slip("1284.60", "1,284.50")),
+        ("1824.50", Slip("1824.50", "1,284.50")),
+        ("Taxi, CB-1842", Slip("CB-1842", "CB-1042")),
+        ("CB-1042", None),
+        ("1284,5", None),
+        ("01.03.2026", None),
+        ("CB-2077", None),
+        ("Taxi 7", None),
+        ("CB-1042 to CB-1043", None),  # the right one stands beside it: a range, or the next number
+    ],
+)
+def test_a_slip_is_one_wrong_digit_in_a_value_of_the_task(typed: str, slip: Slip | None) -> None:
+    assert TaskValues.of(ENTRY).slip_in(typed) == slip
+
+
+def test_one_digit_is_enough_in_a_whole_value() -> None:
+    task = TaskValues.of('Enter the password "6kZ" into the field of user 12.')
+    assert task.slip_in("7kZ") == Slip("7kZ", "6kZ")
+    assert task.slip_in("13") is None

@@ -1,0 +1,141 @@
+"""Doubts about what a model types and answers: told once, by the values of the task, and never beside a right step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.prompts.toolbox import STANDARD
+from holo_tasks.core.screen.frame import Frame
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.texts.task_values import TaskValues
+from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.task_doubts import TaskDoubts
+from holo_tasks.loop.walk import Walk
+from tests.loop.test_named_click import FIELD, FORM, SAVE, at
+from tests.support.element_trees import TellsTree, element, tree_of
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, wrote
+
+GOAL = "File the entry CB-1042 with the amount 1284.50."
+DONE = step("answer", content="done")
+AMOUNT, REFERENCE = step("write", content="1284.50"), step("write", content="CB-1042")
+PRESS, INTO = step("click", element="Save button", **at(SAVE)), step("click", element="Amount field", **at(FIELD))
+
+
+class Case:
+    """A model that works on a goal. The program reports ``tree``; ``shows`` is the text that OCR reads."""
+
+    def __init__(self, *said: Any, goal: str = GOAL, tree: ElementTree | None = FORM, shows: str = "", **how: Any):
+        self.recorder, self.desktop = MemoryRecorder(), PaintedDesktop()
+        self.model = MemoryModel([wrote(each) for each in (*said, DONE, DONE)])
+        self.walk = walk_of(as_model(self.model, tools=STANDARD), desktop=self.desktop, recorder=self.recorder)
+        elements = Elements(TellsTree(tree)) if tree is not None else None
+        self.walk.services = replace(self.walk.services, elements=elements, screen_text=self._read)
+        self.shows, self.readings, self.doubts = shows, 0, TaskDoubts(TaskValues.of(goal), **how)
+
+    async def _read(self, frame: Frame, where: Point | Box) -> str:
+        self.readings += 1
+        return self.shows
+
+    async def ends(self) -> str:
+        """Work until the answer is taken; return what the model was told on the way."""
+        await pursue(
+            Executor(self.walk, Walk.act),
+            read=str,
+            decide=lambda walk, final: walk.decide(answer_only=final),
+            max_steps=20,
+            doubts=self.doubts,
+        )
+        return " ".join(event.reason for event in self.recorder.of("correction"))
+
+    @property
+    def typed(self) -> list[str]:
+        return [gesture.text for gesture in self.desktop.gestures if isinstance(gesture, Write)]
+
+
+async def test_a_wrong_digit_is_not_typed_and_the_model_gets_both_values() -> None:
+    case = Case(step("write", content="1284.60"), AMOUNT, REFERENCE, PRESS)
+    told = await case.ends()
+    assert case.typed == ["1284.50", "CB-1042"]
+    assert "‘1284.60’, but the task says ‘1284.50’. Nothing was typed." in told
+    assert "‘1284.60’, but the task says" in json.dumps(case.model.bodies[1]["messages"], ensure_ascii=False)
+
+
+async def test_a_model_that_repeats_the_text_types_it() -> None:
+    other = step("write", content="1284.60")
+    case = Case(other, other, REFERENCE, PRESS)
+    assert "carried out" in await case.ends()
+    assert case.typed == ["1284.60", "CB-1042"]
+
+
+async def test_a_text_that_the_program_shows_is_no_slip() -> None:
+    shown = tree_of(*FORM.elements, element("label", "the next number is CB-1043", Box(10, 10, 90, 20)))
+    case = Case(step("write", content="CB-1043"), AMOUNT, REFERENCE, PRESS, tree=shown)
+    assert "the task says" not in await case.ends()
+    assert case.typed[0] == "CB-1043"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ([], "the task names ‘CB-1042’, ‘1284.50’"),
+        ([REFERENCE, PRESS], "the task names ‘1284.50’"),
+        ([REFERENCE, AMOUNT], "nothing was pressed after you typed ‘1284.50’"),
+        ([REFERENCE, AMOUNT, INTO], "you clicked into ‘Amount field’ and typed nothing after that"),
+        ([REFERENCE, AMOUNT, step("hotkey", keys=["tab"])], "nothing was pressed after you typed ‘1284.50’"),
+    ],
+)
+async def test_an_answer_to_unfinished_work_is_sent_back_once(said: list[Any], told: str) -> None:
+    case = Case(*said)
+    assert told in await case.ends()
+    assert len(case.model.bodies) == len(said) + 2
+    assert told in json.dumps(case.model.bodies[-1]["messages"], ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        [PRESS],
+        [step("hotkey", keys=["ctrl", "s"])],
+        [step("write", content="1284.50", press_enter=True)],
+        [PRESS, step("wait", seconds=0.1)],
+    ],
+)
+async def test_finished_work_costs_no_further_call(last: list[Any]) -> None:
+    case = Case(REFERENCE, AMOUNT, *last)
+    assert await case.ends() == ""
+    assert len(case.model.bodies) == 3 + len(last)
+    assert case.readings == 0, "no OCR where everything was typed"
+
+
+async def test_a_value_that_the_screen_shows_is_not_missing() -> None:
+    read = Case(tree=None, shows="Entry CB-1042  EUR 1,284.50")
+    assert await read.ends() == ""
+    named = Case(PRESS, tree=tree_of(*FORM.elements, element("cell", "CB-1042 1284.50", Box(10, 10, 90, 20))))
+    assert await named.ends() == ""
+    assert named.readings == 0, "no OCR where the program reports the values"
+    answered = Case(step("answer", content="CB-1042 has 1284.50"))
+    assert await answered.ends() == ""
+
+
+async def test_a_declared_button_that_was_never_pressed_is_named() -> None:
+    case = Case(goal="Send the letter.", labels=("Send",))
+    assert "‘Send’ was never pressed" in await case.ends()
+
+
+async def test_work_that_only_fills_in_fields_is_doubted_once_in_a_run() -> None:
+    fills: set[str] = set()
+    first, second = (Case(REFERENCE, AMOUNT, work="fill in", may_end_typed=fills) for _ in range(2))
+    assert "nothing was pressed" in await first.ends()
+    assert await second.ends() == ""
+    other = Case(REFERENCE, AMOUNT, work="send", may_end_typed=fills)
+    assert "nothing was pressed" in await other.ends()
