@@ -181,10 +181,9 @@ docs: setup
 
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
-	  --extra demo --extra postgres --extra redaction --extra mcp --extra redis --extra docker --extra kubernetes \
-	  --extra otel --extra keyring --extra aws --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
+	  --extra all --extra demo --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 	uv pip compile --quiet --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 --constraint requirements.lock \
-	  --extra office --extra rehearsal --extra redaction --extra postgres --extra mcp --extra redis --extra docker --extra otel --extra keyring \
+	  --extra s3 --extra office --extra rehearsal --extra redaction --extra postgres --extra mcp --extra redis --extra docker --extra otel --extra keyring \
 	  pyproject.toml --custom-compile-command "make lock" -o deployments/image.lock
 	uv pip compile --quiet --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 --constraint requirements.lock \
 	  --group image --custom-compile-command "make lock" -o deployments/image-build.lock

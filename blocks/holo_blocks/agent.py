@@ -24,6 +24,7 @@ from holo_tasks.agent.stations import Fresh
 from holo_tasks.audit import Folder
 from holo_tasks.core.elements.inventory import Discover
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.extras import require_extra
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.network import Network, network_option
@@ -391,10 +392,9 @@ async def _block(kind: type[B], given: B | str) -> B:
 async def _audit_bucket(given: AuditBucket | Block | str) -> AuditBucket:
     """Return the place of the evidence. S3Bucket blocks of prefect-aws are also accepted, by ``s3-bucket/NAME``."""
     if isinstance(given, str) and given.startswith(S3_BUCKET):
-        try:
-            from prefect_aws import S3Bucket
-        except ImportError:
-            raise InvalidUsage(f"The block {given!r} needs `pip install 'prefect-holo[aws]'`.") from None
+        require_extra("aws", "prefect-aws", f"The block {given!r}", "prefect_aws")
+        from prefect_aws import S3Bucket
+
         given = await load_block(S3Bucket, given.removeprefix(S3_BUCKET))
     if isinstance(given, Block) and f"{given.get_block_type_slug()}/" == S3_BUCKET:
         return AuditBucket.from_s3_bucket(given)

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 from holo_tasks.audit.anchors import AnchorPlace
 from holo_tasks.audit.bucket_address import BucketAddress, retain_days
+from holo_tasks.audit.bucket_places import Keys, Place
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Anchor
+from holo_tasks.core.extras import require_extra
 from holo_tasks.core.paths import expanded
 from holo_tasks.machine.private import make_private, private_file
 
 if TYPE_CHECKING:
-    from holo_tasks.audit.s3 import Bucket, Keys, Place
+    from holo_tasks.audit.s3 import Bucket
 
 ANCHORS_VARIABLE = "HOLO_ANCHORS"
 
@@ -59,6 +61,7 @@ class AnchorBucket:
     """A bucket with one object for each head. Best if this machine may add objects but not delete them."""
 
     def __init__(self, place: Place, keys: Keys) -> None:
+        require_extra("s3", "boto3", "A bucket")
         self._place, self._keys = place, keys
         self._bucket: Bucket | None = None
 

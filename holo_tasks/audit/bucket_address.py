@@ -9,14 +9,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pydantic import SecretStr
 
+from holo_tasks.audit.bucket_places import Keys, Place
 from holo_tasks.core.errors import InvalidUsage
-
-if TYPE_CHECKING:
-    from holo_tasks.audit.s3 import Keys, Place
 
 RETAIN_VARIABLE = "HOLO_AUDIT_RETAIN_DAYS"
 STYLE_VARIABLE = "HOLO_AUDIT_ADDRESSING_STYLE"
@@ -73,8 +71,6 @@ class BucketAddress:
     @property
     def place(self) -> Place:
         """Bucket, prefix and the endpoint in use, without credentials."""
-        from holo_tasks.audit.s3 import Place
-
         endpoint = (
             self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
         )
@@ -85,8 +81,6 @@ class BucketAddress:
 
     @property
     def keys(self) -> Keys:
-        from holo_tasks.audit.s3 import Keys
-
         return Keys(self.access_key, self.secret_key)
 
 

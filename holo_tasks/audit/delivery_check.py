@@ -15,7 +15,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from holo_tasks.audit.s3 import Bucket, Listed
+from holo_tasks.audit.bucket_places import Listed
+from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool
 from holo_tasks.audit.trace import EVENTS, FILES, FRAMES
 

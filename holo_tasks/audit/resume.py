@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
+from holo_tasks.audit.bucket_places import Keys, Place
 from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreTrouble
 from holo_tasks.audit.recorder import Delivery
-from holo_tasks.audit.s3 import Bucket, Keys, Place
+from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool, spool_root, undelivered_folders
 from holo_tasks.audit.upload import Upload
 from holo_tasks.audit.uploader import FIRST_PAUSE_S, LONGEST_PAUSE_CLOSING_S, describe_undelivered

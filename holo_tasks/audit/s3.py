@@ -1,7 +1,7 @@
 """Access a bucket the way evidence needs it: write each object once, read it back, and explain errors clearly.
 
-Importing boto3 takes a third of a second, so only modules that use a bucket import this one. `Bucket` is the
-connection.
+Importing boto3 takes a third of a second, so only modules that use a bucket import this one. Without boto3 the import
+raises `InvalidUsage`. `Bucket` is the connection.
 """
 
 from __future__ import annotations
@@ -13,21 +13,24 @@ import hashlib
 import os
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-import boto3
-import botocore.exceptions as aws
-import botocore.session
-from botocore.config import Config
-from botocore.loaders import Loader
-from pydantic import SecretStr
-
+from holo_tasks.audit.bucket_places import Keys, Listed, Place
 from holo_tasks.audit.errors import ForeignObject, StoreAway, StoreRefused, StoreTrouble
+from holo_tasks.core.extras import missing_extra
 from holo_tasks.core.this_machine import NotThisMachine, pinned_url, switched_on
+
+try:
+    import boto3
+    import botocore.exceptions as aws
+    import botocore.session
+    from botocore.config import Config
+    from botocore.loaders import Loader
+except ModuleNotFoundError:
+    raise missing_extra("s3", "boto3", "A bucket") from None
 
 _PIECE = 1 << 18
 _PROBE = ".holo-tasks-may-read"
@@ -51,51 +54,6 @@ _CONTENT_TYPES = {
 
 
 _LOCAL_CREDENTIALS = ("env", "shared-credentials-file", "config-file")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A prefix in a bucket. It holds no credentials, so it may be written to disk."""
-
-    bucket: str
-    prefix: str = ""
-    endpoint_url: str | None = None
-    region: str | None = None
-    local_only: bool = False
-    retain_days: int = 0
-    """Days for which nobody, including the bucket's owner, can change or delete a new object. 0 uses the bucket's own
-    default. It is part of the place, so that a resumed upload uses it as well."""
-    addressing_style: str = "path"
-    """"path" or "virtual": the position of the bucket's name in addresses."""
-
-    @property
-    def uri(self) -> str:
-        return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
-
-    @property
-    def server(self) -> str:
-        return self.endpoint_url or "the S3 service"
-
-    def key(self, *parts: str) -> str:
-        """Return the key of an object below the prefix."""
-        return "/".join((self.prefix, *parts) if self.prefix else parts)
-
-
-@dataclass(frozen=True)
-class Listed:
-    """An object in a listing. ``etag`` is the MD5 digest if the object was put in one piece and is not encrypted."""
-
-    key: str
-    size: int
-    etag: str
-
-
-@dataclass(frozen=True)
-class Keys:
-    """S3 credentials. Without them, the standard AWS sources are used (environment, profile, role)."""
-
-    access_key: SecretStr | None = None
-    secret_key: SecretStr | None = None
 
 
 class Bucket:

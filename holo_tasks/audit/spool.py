@@ -19,8 +19,8 @@ from typing import TypeVar
 from pydantic import NonNegativeInt, TypeAdapter
 from pydantic_core import from_json
 
+from holo_tasks.audit.bucket_places import Place
 from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreRefused
-from holo_tasks.audit.s3 import Place
 from holo_tasks.audit.trace import EVENTS, FILES, FRAMES, checked_run_id, lock_file, stored_path, write_durably
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.machine.private import make_private, open_private

@@ -12,9 +12,10 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Protocol
 
+from holo_tasks.audit.bucket_places import Keys
 from holo_tasks.audit.errors import StoreAway, StoreTrouble
 from holo_tasks.audit.recorder import Backlog, Delivery, Progress
-from holo_tasks.audit.s3 import Bucket, Keys
+from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool
 from holo_tasks.audit.upload import SEGMENT_LINES, Upload
 from holo_tasks.core.errors import HoloError

@@ -100,7 +100,7 @@ def _evidence(home: Path, most: int) -> Iterable[str]:
     """List the evidence that still waits in the spool. A run prints that only once, at its end."""
     if not (home / "spool").is_dir():
         return
-    from holo_tasks.audit.spool import left_behind  # imports boto3, which takes a while
+    from holo_tasks.audit.spool import left_behind
 
     if not (left := left_behind(home)):
         return

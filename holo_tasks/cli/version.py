@@ -22,6 +22,7 @@ PACKAGES = (
     "onnxruntime",
     "openpyxl",
     "mcp",
+    "boto3",
 )
 PROGRAMS = {
     "X server": ("Xvfb", ("dpkg-query", "--show", "xvfb")),  # Xvfb cannot print its version

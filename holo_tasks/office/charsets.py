@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 
+from holo_tasks.core.extras import require_extra
+
 _OTHERWISE = {"gbk": "gb18030", "utf-16le": "utf-16"}
 """Codecs that read more than those of webencodings: all of GB 18030, and UTF-16 with a byte order mark."""
 
@@ -15,12 +17,9 @@ def codec_of(label: str) -> str:
     the table does not have is returned unchanged, for example ``utf-7``. Raises `InvalidUsage` if webencodings is not
     installed.
     """
-    try:
-        import webencodings
-    except ImportError:
-        from holo_tasks.core.errors import InvalidUsage
+    require_extra("office", "webencodings", "Reading a mail")
+    import webencodings
 
-        raise InvalidUsage("Reading a mail needs webencodings: run pip install 'prefect-holo[office]'.") from None
     found = webencodings.lookup(label)
     if found is None:
         return label

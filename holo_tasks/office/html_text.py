@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from holo_tasks.core.extras import require_extra
+
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
@@ -72,12 +74,9 @@ def html_to_text(html: str) -> str:
     Only the first `MAX_HTML_CHARS` characters are read. Raises `UnreadableHtml` for a page that nests too many
     tags, and `InvalidUsage` if selectolax is not installed.
     """
-    try:
-        from selectolax.lexbor import LexborHTMLParser, SelectolaxError
-    except ImportError:
-        from holo_tasks.core.errors import InvalidUsage
+    require_extra("office", "selectolax", "Reading HTML")
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-        raise InvalidUsage("Reading HTML needs selectolax: run pip install 'prefect-holo[office]'.") from None
     html = html[:MAX_HTML_CHARS]
     _check_depth(html)
     try:

@@ -7,7 +7,6 @@ package, whose ``mailbox.py`` would hide the module of the standard library.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -25,10 +24,9 @@ def pdf_to_text(data: bytes, *, cpu_seconds: int = CPU_SECONDS) -> tuple[str, st
 
     The problem is the end of a sentence, such as "is encrypted". Raises `InvalidUsage` if pypdf is not installed.
     """
-    if importlib.util.find_spec("pypdf") is None:
-        from holo_tasks.core.errors import InvalidUsage
+    from holo_tasks.core.extras import require_extra
 
-        raise InvalidUsage("Reading a PDF needs pypdf: run pip install 'prefect-holo[office]'.")
+    require_extra("office", "pypdf", "Reading a PDF")
     try:
         done = subprocess.run(
             [sys.executable, "-I", __file__, str(cpu_seconds)],

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.extras import require_extra
 from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.office.columns import plain_value
 
@@ -74,10 +75,9 @@ def _of_csv(place: Path, data: bytes) -> Iterable[list[Any]]:
 
 
 def _of_workbook(place: Path, data: bytes) -> Iterable[list[Any]]:
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise InvalidUsage("Reading a workbook needs openpyxl; install prefect-holo[office].") from None
+    require_extra("office", "openpyxl", "Reading a workbook")
+    from openpyxl import load_workbook
+
     from holo_tasks.office.workbook import BROKEN, MAX_UNPACKED
 
     try:

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.extras import require_extra
 from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, file_lock, naming_the_cause, replace_whole
 from holo_tasks.office.columns import (
@@ -105,7 +106,7 @@ class Workbook:
         for row in rows:
             checked = self._checked(row)
             wanted.setdefault(_key(checked[self.key].value), {}).update(checked)
-        _require_openpyxl()
+        require_extra("office", "openpyxl", "Writing a workbook")
         with file_lock(self.path, timeout_s=self.lock_timeout_seconds):
             data, is_new = self._open()
             with self._naming_damage():
@@ -118,7 +119,7 @@ class Workbook:
 
     def rows(self) -> list[dict[str, object]]:
         """Return the rows by column name, with dates, numbers and text; ``None`` for an empty cell."""
-        _require_openpyxl()
+        require_extra("office", "openpyxl", "Writing a workbook")
         if not self.path.exists():
             return []
         data, _ = self._open()
@@ -137,7 +138,7 @@ class Workbook:
 
     def has_sheet(self) -> bool:
         """Return whether the file has this sheet. `upsert` adds a missing one."""
-        _require_openpyxl()
+        require_extra("office", "openpyxl", "Writing a workbook")
         with naming_the_cause(self.path):
             data = self.path.read_bytes()
         return bool(data) and any(one.name == self.sheet for one in self._sheets(data))
@@ -311,10 +312,3 @@ class Workbook:
 def _key(value: object) -> str:
     """Return the key in a cell as text. Excel stores the key 4711 as the number 4711.0, and a day with a time."""
     return key_text(str(plain_value(value)))
-
-
-def _require_openpyxl() -> None:
-    try:
-        import openpyxl  # noqa: F401
-    except ImportError:
-        raise InvalidUsage("Writing a workbook needs openpyxl: run pip install 'prefect-holo[office]'.") from None

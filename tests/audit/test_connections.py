@@ -9,7 +9,8 @@ import pytest
 from botocore.loaders import JSONFileLoader
 from pydantic import SecretStr
 
-from holo_tasks.audit.s3 import Bucket, Keys, Place
+from holo_tasks.audit.bucket_places import Keys, Place
+from holo_tasks.audit.s3 import Bucket
 
 KEYS = Keys(SecretStr("AKX"), SecretStr("secret"))
 

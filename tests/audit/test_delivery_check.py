@@ -16,9 +16,10 @@ import pytest
 from pydantic import SecretStr
 
 from holo_tasks.audit import Delivery, open_trace
+from holo_tasks.audit.bucket_places import Keys, Listed, Place
 from holo_tasks.audit.errors import StoreAway
 from holo_tasks.audit.resume import resume_spool
-from holo_tasks.audit.s3 import Bucket, Keys, Listed, Place
+from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool, left_behind
 from holo_tasks.cli.runs import listing
 from holo_tasks.cli.verify import public_pem, verify_trace

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from holo_tasks.audit.bucket_places import Keys, Place
 from holo_tasks.audit.errors import StoreRefused, StoreTrouble
-from holo_tasks.audit.s3 import Bucket, Keys, Place
+from holo_tasks.audit.s3 import Bucket
 from tests.support.redirecting import Server
 
 KEYS = Keys(SecretStr("a"), SecretStr("b"))

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from holo_tasks.audit.bucket_places import Keys, Place
 from holo_tasks.audit.errors import StoreAway, StoreRefused
-from holo_tasks.audit.s3 import Bucket, Keys, Place
+from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.stores import Destination
 from holo_tasks.core.errors import InvalidUsage
 

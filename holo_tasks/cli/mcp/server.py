@@ -6,6 +6,7 @@ import argparse
 import asyncio
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.extras import require_extra
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -13,10 +14,7 @@ def serve(options: argparse.Namespace) -> int:
 
     Raises `InvalidUsage` for options that no run accepts, or if the package ``mcp`` is not installed.
     """
-    try:
-        import mcp  # noqa: F401
-    except ImportError:
-        raise InvalidUsage("The MCP server needs an extra package: pip install 'prefect-holo[mcp]'.") from None
+    require_extra("mcp", "mcp", "The MCP server")
     from holo_tasks.cli.mcp.client_permissions import granted_by
     from holo_tasks.cli.mcp.tools import build_server
 

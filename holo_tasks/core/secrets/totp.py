@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from holo_tasks.core.errors import InvalidUsage
-
-if TYPE_CHECKING:
-    from pyotp import TOTP
 
 SHORTEST_BYTES = 10
 """Least length of a seed. A shorter one could be guessed; services give 10 to 64 bytes."""
@@ -46,7 +43,7 @@ class Totp:
         text = text.strip()
         made = _from_address(text, name) if text.lower().startswith("otpauth:") else cls(_normalized(text))
         try:
-            key = base64.b32decode(made.seed + "=" * (-len(made.seed) % 8))
+            key = made._key
         except ValueError:
             raise _bad_seed(name, "it is not base32, which has the letters A to Z and the digits 2 to 7") from None
         if len(key) < SHORTEST_BYTES:
@@ -64,8 +61,11 @@ class Totp:
         return float(window * self.period_s)
 
     def code(self, window: int) -> str:
-        """Return the code of a window."""
-        return self._maker.generate_otp(window)
+        """Return the code of a window (RFC 4226, section 5.3)."""
+        digest = hmac.digest(self._key, window.to_bytes(8), self.algorithm.lower())
+        start = digest[-1] & 0xF
+        number = int.from_bytes(digest[start : start + 4]) & 0x7FFF_FFFF
+        return f"{number % 10**self.digits:0{self.digits}}"
 
     def given(self, now_s: float, last: int, left_s: float) -> tuple[int, float]:
         """Return the next window to give out and the seconds until it begins, if ``last`` was given out before.
@@ -82,7 +82,7 @@ class Totp:
     def identity(self) -> str:
         """A digest that identifies this seed without revealing it."""
         about = f"holo-totp {self.digits} {self.period_s} {self.algorithm} ".encode()
-        return hashlib.sha256(about + self._maker.byte_secret()).hexdigest()
+        return hashlib.sha256(about + self._key).hexdigest()
 
     def spellings(self) -> Iterator[str]:
         """Yield the seed in lower case in the usual notations: in one piece, in groups and in hexadecimal."""
@@ -91,23 +91,15 @@ class Totp:
         for size in (4, 5, 8):
             groups = [seed[at : at + size] for at in range(0, len(seed), size)]
             yield from (sign.join(groups) for sign in (" ", "-", "\u00a0"))
-        yield self._maker.byte_secret().hex()
+        yield self._key.hex()
 
     @cached_property
-    def _maker(self) -> TOTP:
-        from pyotp import TOTP  # imported late because few runs have a seed
-
-        class Maker(TOTP):
-            """Also accepts shorter seeds, which services gave out for years and still accept."""
-
-            min_secret_length_bits = SHORTEST_BYTES * 8
-
-        digest = getattr(hashlib, self.algorithm.lower())
-        return Maker(self.seed, digits=self.digits, digest=digest, interval=self.period_s)
+    def _key(self) -> bytes:
+        return base64.b32decode(self.seed + "=" * (-len(self.seed) % 8))
 
 
 def _from_address(text: str, name: str) -> Totp:
-    """Parse an address. `pyotp.parse_uri` rejects the shorter seeds."""
+    """Parse an address."""
     try:
         address = urlsplit(text)
         reported = dict(parse_qsl(address.query, strict_parsing=True))

@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 from urllib.parse import quote
 
 from holo_tasks.core.errors import InvalidUsage, Unavailable
+from holo_tasks.core.extras import require_extra
 from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.core.this_machine import pinned_url, switched_on
 from holo_tasks.machine.patience import is_away
@@ -73,10 +74,9 @@ class Keyring:
 
     async def read(self, place: re.Match[str], environ: Mapping[str, str]) -> str:
         """Return the password of a user for a service."""
-        try:
-            import keyring
-        except ImportError:
-            raise InvalidUsage("A secret from the keyring needs `pip install 'prefect-holo[keyring]'`.") from None
+        require_extra("keyring", "keyring", "A secret from the keyring")
+        import keyring
+
         try:
             return await asyncio.to_thread(keyring.get_password, place["service"], place["user"]) or ""
         except Exception as error:  # each backend has its own errors

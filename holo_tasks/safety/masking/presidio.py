@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.extras import require_extra
 from holo_tasks.safety.masking.kinds import PrivatePart
 
 
@@ -35,8 +35,7 @@ class PresidioDetector:
 
 
 def _default_analyzer() -> Analyzer:
-    if find_spec("presidio_analyzer") is None:
-        raise InvalidUsage("This redaction asks for Presidio: pip install 'prefect-holo[presidio]'.")
+    require_extra("presidio", "presidio-analyzer", "This redaction", "presidio_analyzer")
     analyzers: Any = import_module("presidio_analyzer")
 
     try:

@@ -24,6 +24,7 @@ from PIL import Image
 from pydantic import BaseModel
 
 from holo_tasks.audit import resume
+from holo_tasks.audit.bucket_places import Keys, Place
 from holo_tasks.audit.csv_export import write_runs, write_steps
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.keys import SigningKey, existing_key, key_path
@@ -34,7 +35,7 @@ from holo_tasks.audit.pages.report import write_report
 from holo_tasks.audit.pages.thumbnails import smaller, thumbnail
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.audit.reader import open_trace
-from holo_tasks.audit.s3 import Bucket, Keys, Place
+from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool
 from holo_tasks.audit.verifier.heads import Heads
 from holo_tasks.audit.verifier.public_key import PublicKey
