@@ -32,8 +32,8 @@ class SecretSpec(BaseModel):
     source: str = Field(
         default="",
         description="env:VARIABLE, block:NAME of a Prefect Secret block, block:TYPE/NAME of another block that reads "
-        "a secret, keyring:SERVICE/USER, or vault:MOUNT/PATH#FIELD. Empty: a value given on the spot, else the "
-        "variable HOLO_SECRET_NAME, else a Secret block of that name.",
+        "a secret, keyring:SERVICE/USER, vault:MOUNT/PATH#FIELD, bw:ITEM#FIELD or bws:ID. Empty: a value given on the "
+        "spot, else the variable HOLO_SECRET_NAME, else a Secret block of that name.",
     )
     program: str = Field(
         default="",

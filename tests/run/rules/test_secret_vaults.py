@@ -1,4 +1,8 @@
-"""Secrets come from the keyring, from HashiCorp Vault and from any Prefect block that reads a secret."""
+"""Secrets come from the keyring, HashiCorp Vault, Bitwarden and from any Prefect block that reads a secret.
+
+Bitwarden's commands are stand-ins: they accept only the one form of arguments, and print what the real ones print
+(`bw` 2026.9.0; `bws` by its source). No real account was read.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import keyring
@@ -15,10 +20,82 @@ from prefect.blocks.abstract import SecretBlock
 from pydantic import ValidationError
 
 from holo_tasks import InvalidUsage, Unavailable
+from holo_tasks.run.rules import secret_vaults
 from holo_tasks.run.rules.secret_sources import SecretSpec, resolved
 
 VALUE, TOKEN = "Kranich", "hvs.4711"
 STORED = {"/v1/kv/data/team/ledger": {"data": {"data": {"password": VALUE, "pin": 12}}}, "/v1/old/data/x": {"data": {}}}
+
+SESSION, ITEM_ID = "c2Vzc2lvbg==", "99ee88d2-6046-4ea7-92c2-acac464b1412"
+ITEMS = [
+    {
+        "id": ITEM_ID,
+        "name": "portal",
+        "login": {"username": "ada", "password": VALUE, "totp": None},
+        "notes": None,
+        "fields": [{"name": "pin", "value": "12"}, {"name": "two", "value": "1"}, {"name": "two", "value": "2"}],
+    },
+    {"id": "1f0e", "name": "old ledger", "login": {"password": VALUE}, "fields": []},
+    {"id": "2f0e", "name": "gone", "login": {"password": VALUE}, "deletedDate": "2026-01-05T10:00:00Z"},
+    {"id": "3f0e", "name": "twin", "notes": VALUE},
+    {"id": "4f0e", "name": "twin", "notes": VALUE},
+    {"id": "5f0e", "name": "--session", "login": {"password": VALUE}},
+]
+BW = f"""
+import json, os, sys
+key = os.environ.get("BW_SESSION", "")
+assert sys.argv[1:5] == ["--nointeraction", "get", "item", "--"] and len(sys.argv) == 6, sys.argv
+assert not sys.stdin.read() and "other-secret" not in os.environ.values()
+if key != {SESSION!r}:
+    sys.exit("Vault is locked.")
+wanted = sys.argv[5]
+if wanted == "broken":
+    print("<html>")
+    sys.exit()
+if wanted == "crash":
+    sys.exit({VALUE!r})
+items = json.loads({json.dumps(json.dumps(ITEMS))})
+found = [one for one in items if one["id"] == wanted] or [one for one in items if wanted in one["name"]]
+if not found:
+    sys.exit("Not found.")
+if len(found) > 1:
+    sys.exit("More than one result was found. Try getting a specific object by `id` instead.")
+print(json.dumps(found[0]))
+"""
+BWS = f"""
+import json, os, sys
+assert sys.argv[1:-1] == ["--output", "json", "--color", "no", "secret", "get"], sys.argv
+assert not sys.stdin.read() and "BW_SESSION" not in os.environ
+number, server = int(sys.argv[-1][-3:]), "Error: \\n   0: Received error message from server: "
+if os.environ["BWS_ACCESS_TOKEN"] != {TOKEN!r}:
+    sys.exit(server + '[400 Bad Request] {{"error":"invalid_client"}}')
+if number == 404:
+    sys.exit(server + '[404 Not Found] {{"message":"Resource not found."}}')
+if number == 503:
+    sys.exit(server + "[503 Service Unavailable] " + {VALUE!r})
+if number == 111:
+    sys.exit("Error: \\n   0: error sending request for url (http://localhost/identity/connect/token)")
+value = {VALUE!r} if number else json.dumps({{"password": {VALUE!r}}})
+print(json.dumps({{"id": sys.argv[-1], "key": "portal", "value": value, "note": ""}}, indent=2))
+"""
+
+
+def secret_id(number: int) -> str:
+    return f"382580ab-1368-4e85-bfa3-b02e01400{number:03}"
+
+
+@pytest.fixture
+def bitwarden(tmp_path: Path) -> dict[str, str]:
+    """The commands of Bitwarden; returns the environment with them and their keys."""
+    for name, source in (("bw", BW), ("bws", BWS)):
+        (tmp_path / name).write_text(f"#!{sys.executable}\n{source}")
+        (tmp_path / name).chmod(0o755)
+    return {
+        "PATH": str(tmp_path),
+        "BW_SESSION": SESSION,
+        "BWS_ACCESS_TOKEN": TOKEN,
+        "HOLO_SECRET_OTHER": "other-secret",
+    }
 
 
 async def value_of(source: str, environ: dict[str, str] | None = None, *, blocks: bool = True) -> str:
@@ -129,6 +206,65 @@ async def test_the_keyring_holds_a_password_of_a_user(monkeypatch: pytest.Monkey
         await value_of("keyring:portal/ada")
 
 
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("bw:portal", VALUE),
+        (f"bw:{ITEM_ID}#password", VALUE),
+        ("bw:portal#username", "ada"),
+        ("bw:portal#pin", "12"),
+        ("bw:3f0e#notes", VALUE),
+        ("bw:--session", VALUE),
+        (f"bws:{secret_id(1)}", VALUE),
+        (f"bws:{secret_id(0)}#password", VALUE),
+    ],
+)
+async def test_bitwarden_is_read_by_its_commands(bitwarden: dict[str, str], source: str, value: str) -> None:
+    assert await value_of(source, bitwarden, blocks=False) == value
+
+
+@pytest.mark.parametrize(
+    ("source", "changed", "kind", "said"),
+    [
+        ("bw:nowhere", {}, InvalidUsage, "there is nothing at bw:nowhere"),
+        ("bw:ledger", {}, InvalidUsage, "there is nothing at bw:ledger"),  # only `old ledger` is found
+        ("bw:gone", {}, InvalidUsage, "there is nothing at bw:gone"),
+        ("bw:twin", {}, InvalidUsage, "several items like Bitwarden's item 'twin'"),
+        ("bw:portal#totp", {}, InvalidUsage, "no field 'totp'"),
+        ("bw:portal#two", {}, InvalidUsage, "several fields 'two'"),
+        ("bw:broken", {}, InvalidUsage, "not the JSON object"),
+        ("bw:crash", {}, InvalidUsage, "(exit code 1)"),
+        ("bw:portal", {"BW_SESSION": "old"}, InvalidUsage, "Bitwarden is locked"),
+        ("bw:portal", {"BW_SESSION": ""}, InvalidUsage, "the variable BW_SESSION"),
+        ("bw:portal", {"PATH": "/nowhere"}, InvalidUsage, "needs the command bw"),
+        ("bw:portal", {"HOLO_LOCAL_ONLY": "1"}, InvalidUsage, "Local-only mode"),
+        (f"bws:{secret_id(404)}", {}, InvalidUsage, f"there is nothing at bws:{secret_id(404)}"),
+        (f"bws:{secret_id(503)}", {}, Unavailable, "HTTP 503"),
+        (f"bws:{secret_id(111)}", {}, Unavailable, "exit code 1"),
+        (f"bws:{secret_id(1)}", {"BWS_ACCESS_TOKEN": "guessed"}, InvalidUsage, "HTTP 400"),
+        (f"bws:{secret_id(1)}", {"BWS_ACCESS_TOKEN": ""}, InvalidUsage, "the variable BWS_ACCESS_TOKEN"),
+        (f"bws:{secret_id(1)}#pin", {}, InvalidUsage, "has no field 'pin'"),
+    ],
+)
+async def test_errors_of_bitwarden_name_the_source_and_no_value(
+    bitwarden: dict[str, str], source: str, changed: dict[str, str], kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind) as raised:
+        await value_of(source, bitwarden | changed)
+    assert said in str(raised.value)
+    assert isinstance(raised.value, Unavailable) == (kind is Unavailable)
+    assert not any(secret in str(raised.value) for secret in (VALUE, TOKEN, SESSION))
+
+
+async def test_a_hanging_command_of_bitwarden_is_ended(
+    bitwarden: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(bitwarden["PATH"], "bw").write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    monkeypatch.setattr(secret_vaults, "COMMAND_TIMEOUT_S", 0.2)
+    with pytest.raises(Unavailable, match=r"bw took longer than 0\.2 s"):
+        await value_of("bw:portal", bitwarden)
+
+
 async def test_a_block_that_reads_a_secret_is_a_source(prefect: str) -> None:
     await ReadsElsewhere(stored=VALUE).asave("ledger")
     await ReadsElsewhere(stored=json.dumps({"user": "ada", "password": VALUE})).asave("as-json")
@@ -147,7 +283,8 @@ async def test_a_block_that_reads_a_secret_is_a_source(prefect: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["vault:kv/x", "keyring:portal", "block:A", "block:a/b/c", "file:/etc/shadow", "hunter2"]
+    "source",
+    ["vault:kv/x", "keyring:portal", "block:A", "block:a/b/c", "file:/etc/shadow", "hunter2", "bw:", "bws:portal"],
 )
 def test_a_source_of_no_known_form_is_refused(source: str) -> None:
     with pytest.raises(ValidationError, match=r"keyring:SERVICE/USER, vault:MOUNT/PATH#FIELD"):
