@@ -2,9 +2,10 @@
 
 `typing_watch` stops the typing of a bound secret if the text shows outside the field's box.
 
-`focused_field` finds the control with the focus, `clear_field` clears it, `changed_field` finds the field that shows
-a typed text. The package imports `core`, `desktop.capture`, `desktop.elements`, `desktop.input`, `desktop.programs`,
-`desktop.secrets`, `desktop.stop` and `desktop.x11`.
+`focused_field` finds the control with the focus, `clear_field` clears it, `emptied_cells` checks that no cells of a
+table are emptied with it, `changed_field` finds the field that shows a typed text. The package imports `core`,
+`desktop.capture`, `desktop.elements`, `desktop.input`, `desktop.programs`, `desktop.secrets`, `desktop.stop` and
+`desktop.x11`.
 """
 
 from typing import TYPE_CHECKING, Any

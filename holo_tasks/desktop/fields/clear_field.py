@@ -10,6 +10,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input import keynames
 from holo_tasks.desktop.fields.caret_probe import CaretProbe, Found, Press
 from holo_tasks.desktop.fields.changed_field import Fields
+from holo_tasks.desktop.fields.emptied_cells import CellCheck
 from holo_tasks.desktop.fields.focused_field import Focus, FocusedField
 from holo_tasks.desktop.stop.interrupt import Interrupt
 
@@ -56,6 +57,7 @@ class FieldClearing:
         self._fields = fields
         self._press = press
         self._interrupt = interrupt
+        self._cells = CellCheck(focused, fields, press, interrupt)
 
     def focus(self, last_event_ns: int) -> Focus:
         """Return the focused control, once the program has finished with the last input."""
@@ -67,7 +69,7 @@ class FieldClearing:
         """Clear the field, if it must be cleared before typing. Return the control that is focused then.
 
         ``far`` says that the window shows another machine's screen, ``empty`` that no text follows. Raises
-        `InvalidUsage` if more than one field could be cleared, or if the control takes no text.
+        `InvalidUsage` if more than one field could be cleared or was cleared, or if the control takes no text.
         """
         match focus.kind:
             case "field":
@@ -97,8 +99,7 @@ class FieldClearing:
         without Ctrl only in Qt, and elsewhere these keys do no harm. The text is deleted and not typed over, because in
         Tk a paste does not replace a selection.
         """
-        self._go_to_start()
-        self._delete_rest()
+        self._cells.delete(self._select_all)
 
     def _clear_segments(self) -> None:
         """Delete each part of a date or time field, and go to the first part. Arrows do not leave the field."""
@@ -116,10 +117,13 @@ class FieldClearing:
         self._press(keynames.CONTROL, keynames.HOME)
         self._press(keynames.HOME)
 
-    def _delete_rest(self) -> None:
+    def _select_all(self) -> None:
+        self._go_to_start()
+        self._select_rest()
+
+    def _select_rest(self) -> None:
         self._press(keynames.CONTROL, keynames.SHIFT, keynames.END)
         self._press(keynames.SHIFT, keynames.END)
-        self._press(keynames.DELETE)
 
     def _clear_unknown(self, *, far: bool) -> None:
         """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text.
@@ -137,7 +141,7 @@ class FieldClearing:
             found = self._confirmed(self._probe.after_start, unlike=("table", "nothing"))
         if found != "text":
             raise InvalidUsage(TABLE)
-        self._delete_rest()
+        self._cells.delete(self._select_rest)
 
     @staticmethod
     def _confirmed(probe: Callable[[], Found], unlike: Sequence[Found]) -> Found:

@@ -89,10 +89,16 @@ class FocusedField:
         self._elements = elements
         self._owner = owner
         self._interrupt = interrupt
+        self.tree: ElementTree | None = None
+        self.pid = 0
 
     def read(self) -> Focus:
-        """Return the focused control at this moment."""
+        """Return the focused control at this moment.
+
+        ``tree`` and ``pid`` are then its program's elements and process, ``tree`` only if they were read.
+        """
         owner = self._owner()
+        self.tree, self.pid = None, owner.pid
         program = Path(owner.executable).name
         if program in TERMINALS:
             return Focus("terminal", f"the terminal {program}")
@@ -104,6 +110,7 @@ class FocusedField:
             if tree is None:
                 break
             if not _is_late(tree, owner.pid):
+                self.tree = tree
                 return focus_in(tree, owner.pid)
         return Focus("unknown")
 

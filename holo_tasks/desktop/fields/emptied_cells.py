@@ -1,0 +1,117 @@
+"""Notices that the keys which clear a field act on cells of a table, and undoes what they did if the program can.
+
+A grid may receive its keys in an invisible field that holds the text of the selected cell. For the grid, the keys that
+select all text of a field select cells. `CellCheck` is used by `clear_field`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from holo_tasks.core.elements.elements import CELLS, FOCUSED, Element, ElementTree
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.input import keynames
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.desktop.fields.caret_probe import LEAST_CHANGE, Press
+from holo_tasks.desktop.fields.changed_field import Fields, Pixels, changes
+from holo_tasks.desktop.fields.focused_field import FocusedField
+from holo_tasks.desktop.stop.interrupt import Interrupt
+
+PATIENCE_S, NAP_S = 1.0, 0.05
+"""Longest time in which a program has to report what it has drawn, and the pause between two readings."""
+SELECTED = (
+    "The keys that select the text of a field have selected cells of a table, so a table has the keyboard. Nothing was "
+    "typed. In a sheet, write without overwrite: typing replaces the cell. In another table, open the cell for editing "
+    "first (F2 or a double click)."
+)
+EMPTIED = "The keys that clear a field have emptied cells of a table: {count}. {outcome} Nothing was typed."
+UNDONE = "Ctrl+Z was pressed, and their texts are back. In a sheet, write without overwrite: typing replaces the cell."
+NOT_UNDONE = "Ctrl+Z did not bring their texts back: look at the table, and restore them."
+
+Cells = Mapping[Box, str]
+
+
+class CellCheck:
+    """Compares the cells of the focused program before and after a field is selected and emptied."""
+
+    def __init__(self, focused: FocusedField, fields: Fields, press: Press, interrupt: Interrupt) -> None:
+        self._focused = focused
+        self._fields = fields
+        self._press = press
+        self._interrupt = interrupt
+
+    def delete(self, select: Callable[[], None]) -> None:
+        """Select a field's text by ``select``, and delete it. Raises `InvalidUsage` if cells of a table are affected.
+
+        They are affected if they are drawn anew after the selecting, which changes no text, or if they are empty after
+        the deleting and the field is not. A form may empty cells by itself when a field is emptied.
+        """
+        cells = {box: text for box, text in self._cells().items() if text}
+        before = self._fields.picture() if cells else None
+        select()
+        if before is not None and self._drawn(before, cells):
+            raise InvalidUsage(SELECTED)
+        self._press(keynames.DELETE)
+        if before is None or not (drawn := self._drawn(before, cells)):
+            return
+        now = self._read(lambda now: all(now.get(box) != text for box, text in drawn.items()))
+        emptied = {box: text for box, text in drawn.items() if now.get(box) == ""}
+        if emptied and self._field_has_text():
+            raise InvalidUsage(self._undo(emptied))
+
+    def _undo(self, emptied: Cells) -> str:
+        """Press Ctrl+Z, and return the error."""
+        self._press(keynames.CONTROL, ord("z"))
+        self._fields.look(time.monotonic_ns())
+        now = self._read(lambda now: _holds(now, emptied))
+        return EMPTIED.format(count=len(emptied), outcome=UNDONE if _holds(now, emptied) else NOT_UNDONE)
+
+    def _drawn(self, before: Pixels, cells: Cells) -> Cells:
+        """Return the cells whose pixels have changed."""
+        after, _ = self._fields.look(time.monotonic_ns())
+        whole = Box(0, 0, *after.size)
+        changed = changes(before, after, whole, LEAST_CHANGE) if before.size == after.size else [whole]
+        return {box: text for box, text in cells.items() if any(box.intersects(each) for each in changed)}
+
+    def _read(self, reached: Callable[[Cells], bool]) -> Cells:
+        """Return the texts of the cells once a condition holds, or at the end of the patience."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            self._focused.read()
+            now = self._cells()
+            if reached(now) or time.monotonic() >= until:
+                return now
+            self._interrupt.sleep(NAP_S)
+
+    def _cells(self) -> Cells:
+        tree = self._focused.tree
+        return {} if tree is None else cells_beside(tree, self._focused.pid)
+
+    def _field_has_text(self) -> bool:
+        tree, pid = self._focused.tree, self._focused.pid
+        return tree is not None and any(each.value for each in _focused(tree, pid))
+
+
+def cells_beside(tree: ElementTree, pid: int) -> dict[Box, str]:
+    """Return the texts of a program's cells, without those that contain the control with the keyboard."""
+    around = {above.id for each in _focused(tree, pid) for above in (each, *tree.ancestors(each))}
+    inside = [each.box.center for each in _focused(tree, pid) if each.on_screen]
+    return {
+        each.box: _text(tree, each)
+        for each in tree.elements
+        if (each.pid == pid and each.role in CELLS and each.on_screen and each.id not in around)
+        and not any(each.box.contains(point) for point in inside)
+    }
+
+
+def _focused(tree: ElementTree, pid: int) -> list[Element]:
+    return [each for each in tree.elements if each.pid == pid and FOCUSED in each.states]
+
+
+def _text(tree: ElementTree, cell: Element) -> str:
+    return " ".join(filter(None, (text for each in (cell, *tree.below(cell)) for text in (each.name, each.value))))
+
+
+def _holds(now: Cells, texts: Cells) -> bool:
+    return all(now.get(box) == text for box, text in texts.items())
