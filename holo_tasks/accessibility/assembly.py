@@ -124,7 +124,7 @@ def _elements_of_window(part: _Part, first: int, view: View, swing: Sequence[Ext
             box = box.intersection(pane) or NOWHERE
         if node.role in POPPED_UP and node.parent >= 0 and popup is None:
             pane = NOWHERE if app.in_window else None  # GTK 4 reports positions relative to the popup
-        panes[place_in] = box if node.role in SCROLLED else pane
+        panes[place_in] = NOWHERE if _is_hidden_view(node) else box if node.role in SCROLLED else pane
         states = protocol.state_names(node.states)
         if covered:
             states |= {COVERED}
@@ -162,6 +162,15 @@ def _popup(node: Node, above: Node, pid: int, view: View) -> WindowScale | None:
     if not may_be or node.extents is None or above.extents is None:
         return None
     return popup_fit(node.extents, above.extents, pid, view.windows)
+
+
+def _is_hidden_view(node: Node) -> bool:
+    """Return whether a node is a list, tree or table that is not drawn, such as the one of a closed combo box in Qt.
+
+    Qt reports such a view and its items as showing. The view then reports no size, and the items the place that they
+    had in it.
+    """
+    return bool(node.states & protocol.MANAGES) and node.extents is not None and node.extents[2:] == (0, 0)
 
 
 def _box(fit: WindowScale | None, pid: int, node: Node, extents: Extents | None, view: View) -> tuple[Box, bool]:

@@ -122,6 +122,25 @@ async def test_a_child_belongs_to_the_element_that_lists_it_despite_the_cached_p
     assert save.box == Box(110, 110 + 25, 50, 20), "its positions are relative to the area below the menu bar"
 
 
+@pytest.mark.parametrize(
+    ("size", "manages", "there"), [((0, 0), True, False), ((0, 0), False, True), ((80, 90), True, True)]
+)
+async def test_items_of_a_view_without_a_size_are_not_on_the_screen(address, entered, size, manages, there) -> None:
+    """Qt reports the items of a closed combo box as showing. A list of Chromium may have no size of its own."""
+    states = SHOWS | (protocol.MANAGES if manages else 0)
+    told = window(
+        choices=Told("", protocol.ROLES.index("list"), states, (110, 110, *size), below=[at("paid")]),
+        paid=Told("Paid", protocol.ROLES.index("list item"), above=at("choices")),
+    )
+    told[at("window")].below = [at("choices")]
+    liar = Liar(told, cached=False)
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    assert bool(tree.find("list item", "Paid")) is there
+    assert tree.find("list item", "Paid", hidden=True), "a hidden item stays in the tree"
+
+
 @pytest.mark.parametrize(("cached", "many"), [(True, 1000), (False, 200)])
 async def test_a_thousand_wrong_boxes_and_names_give_no_false_box(address, entered, cached, many) -> None:
     """Elements outside the window, of size zero, endless, defunct or hidden; names of all kinds."""
