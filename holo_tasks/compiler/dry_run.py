@@ -93,7 +93,7 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
 
     for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):
         is_state = one is not None and one is before and one.element.get("checked") == "no"
-        if one is None or not one.points or not one.element.get("name") or not (one is step or is_state):
+        if one is None or not one.points or not _is_described(one) or not (one is step or is_state):
             continue
         facts, at = one.element, one.points[0]
         above = add("panel", facts.get("within", ""), Box.whole(sight.size), -1, states)
@@ -103,8 +103,13 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
             above = add("row", "", Box(0, at.y - 2, sight.size.width, 5), above)
             for text in cells:
                 add("cell", text, Box(at.x + 5, at.y - 2, 5, 5), above)
-        add(facts.get("role", ""), facts["name"], Box(at.x - 2, at.y - 2, 5, 5), above, states)
+        add(facts.get("role", ""), facts.get("name", ""), Box(at.x - 2, at.y - 2, 5, 5), above, states)
     return ElementTree(tuple(found), complete=False) if found else None
+
+
+def _is_described(step: RecordedStep) -> bool:
+    """Return whether an element can be found by its name, or as the only field of its container."""
+    return bool(step.element.get("name") or step.element.get("within"))
 
 
 def _with_context(sight: Sight, picture: Picture, state: str, *, tells: bool) -> Sight:

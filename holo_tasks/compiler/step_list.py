@@ -177,7 +177,8 @@ class StepsBuilder(Builder):
         if is_of_item(name, self._private) or any(map(str.isdigit, name)):
             return {}
         within = templated(facts.get("within", ""), self._done(visit, step)[0][2])
-        return {"role": facts["role"], "name": name, **({"within": within} if within else {})}
+        found = {"role": facts["role"], "name": name, "within": within}
+        return {key: text for key, text in found.items() if text}
 
     def _is_of_unnamed_row(self, visit: Visit, step: RecordedStep) -> bool:
         """Return whether a target is one of several alike in a table, and no value of the item names its row."""

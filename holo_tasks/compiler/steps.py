@@ -8,7 +8,7 @@ from typing import Any
 
 from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated
-from holo_tasks.core.elements.element_anchors import numbered
+from holo_tasks.core.elements.element_anchors import FIELDS, numbered
 from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
@@ -84,6 +84,9 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     A name with a value of the item becomes a pattern if the control is a row, because its other columns differ.
     """
     role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
+    within = _within(step.element, values)
+    if role in FIELDS and not name and within and step.element.get("alike") == "1":
+        return Target(role=role, within=within)  # the only field there
     if not role or not name or role in NO_TARGETS or step.element.get("alike", "1") != "1":
         return None
     pressed = [line.text for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
@@ -94,7 +97,7 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     if role in ROWS and "{" in name:
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
     text = name if agrees and role in WRITTEN_ON and "*" not in name else None
-    return Target(role=role, name=name, within=_within(step.element, values), text=text)
+    return Target(role=role, name=name, within=within, text=text)
 
 
 def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None:

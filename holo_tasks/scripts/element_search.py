@@ -238,7 +238,8 @@ def _places(found: Sequence[Element]) -> str:
 
 def _called(wanted: Named, tree: ElementTree) -> list[Element]:
     """Return the elements of this role and name. Values in the name must match word for word."""
-    found = tree.find(wanted.role, wanted.name)
+    nameless = wanted.name is None and wanted.role in FIELDS
+    found = tree.fields(wanted.role or "") if nameless else tree.find(wanted.role, wanted.name)
     found = [each for each in found if holds_values(wanted.name or "", each.name, reported=True)]
     within = wanted.within if isinstance(wanted, Contained) else None
     if within is None:

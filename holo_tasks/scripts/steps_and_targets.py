@@ -230,7 +230,7 @@ class Target(Shown, Contained, Beside):
         if self.text is not None:
             return self.text
         if self.is_named:
-            return f"the {self.role or 'element'} {self.name or ''}".strip()
+            return f"the {self.role or 'element'} {self.name or (f'in {self.within}' if self.within else '')}".strip()
         return "what is on the picture"
 
     @property

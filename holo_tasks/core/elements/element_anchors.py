@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from holo_tasks.core.elements.elements import DIALOGS, TEXTS, Element, ElementTree
 
@@ -19,7 +19,8 @@ MOST = 6
 def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     """Return the role, name and application of an element, and the facts that tell it from others.
 
-    * ``within`` is the name of its dialog, or of another container in which no other element has its role and name.
+    * ``within`` is the name of its dialog, or of another container in which no other element has its role and name. For
+      a field without a name it is a container in which no other field of its role accepts text.
     * ``alike`` is the number of elements that these facts find in front.
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field without text.
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
@@ -33,6 +34,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     facts = {"role": reported.role, "name": reported.name, "application": reported.application}
     if reported.name:
         facts |= _place(tree, element, known)
+    elif element.role in FIELDS:
+        facts |= _place_of_field(tree, element, known)
     if element.role in TWO_STATES:
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
     if element.role in FIELDS and not (element.value or element.protected):
@@ -75,9 +78,25 @@ def _place(tree: ElementTree, element: Element, known: Callable[[Element], Eleme
     named = [above for above in tree.ancestors(element) if known(above).name]
     dialog = next((above for above in named if above.role in DIALOGS), None)
     containers = [dialog, *named] if dialog is not None else named if tree.in_front(found) != [element] else []
+    if container := _first_with_only(containers, element, found, tree):
+        return {"within": known(container).name, "alike": "1"}
+    return {"alike": "1" if tree.in_front(found) == [element] else str(max(2, len(found)))}
+
+
+def _place_of_field(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the named container that has no other field of this role, for a field without a name."""
+    named = [above for above in tree.ancestors(element) if known(above).name]
+    container = _first_with_only(named, element, tree.single(tree.fields(element.role)), tree)
+    return {} if container is None else {"within": known(container).name, "alike": "1"}
+
+
+def _first_with_only(
+    containers: Sequence[Element], element: Element, found: Sequence[Element], tree: ElementTree
+) -> Element | None:
+    """Return the first container by whose name an element is the only one of those found."""
     for container in containers:
         around = {each.id for each in tree.find(None, container.name)}
         inside = [each for each in found if not around.isdisjoint(above.id for above in tree.ancestors(each))]
         if tree.in_front(inside) == [element]:
-            return {"within": known(container).name, "alike": "1"}
-    return {"alike": "1" if tree.in_front(found) == [element] else str(max(2, len(found)))}
+            return container
+    return None

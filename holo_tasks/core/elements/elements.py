@@ -15,7 +15,7 @@ from typing import Literal
 
 from holo_tasks.core.screen.geometry import Box, Point
 
-SHOWING, FOCUSED, ACTIVE = "showing", "focused", "active"
+SHOWING, FOCUSED, ACTIVE, READ_ONLY = "showing", "focused", "active", "read only"
 COVERED = "covered"
 """State added by this library: another program's window covers the element's middle, so a press would not reach it."""
 TOO_LATE = "it did not answer in time"
@@ -183,6 +183,10 @@ class ElementTree:
             if (hidden or element.on_screen) and (wanted is None or element.role == wanted)
         ]
         return found if name is None else _best_named(found, name)
+
+    def fields(self, role: str) -> list[Element]:
+        """Return the fields of this role on the screen that accept text, whatever their names are."""
+        return [each for each in self.find(role) if READ_ONLY not in each.states]
 
     def at(self, point: Point, pid: int | None = None) -> Element | None:
         """Return the innermost visible element at a point.

@@ -20,6 +20,8 @@ BUTTONS = frozenset(
 """Roles of controls that act when pressed and accept no text."""
 PRESSED = BUTTONS | {"list item", "tree item", "combo box", "row", "cell", "icon", "column header"}
 """Roles of controls that a press hits as a whole, whatever inner element is under the pointer."""
+FIELD, AREAS = "text field", frozenset({"panel", "viewport", "section", "unknown"})
+"""The role of a field, and roles of the areas inside a field that draw its text."""
 SPACE = keysym("space")
 _SINGLE = (frozenset({SPACE}), frozenset({RETURN}))
 DEFAULT = "is default"
@@ -113,8 +115,10 @@ def is_only_focus(tree: ElementTree, button: Element) -> bool:
 
 
 def _pressed(tree: ElementTree, inner: Element, at: Point) -> Element:
-    found = inner
-    for element in (inner, *tree.ancestors(inner)):
-        if element.role in PRESSED and element.box.contains(at):
-            return element
-    return found
+    around = [each for each in (inner, *tree.ancestors(inner)) if each.box.contains(at)]
+    if pressed := next((each for each in around if each.role in PRESSED), None):
+        return pressed
+    # Qt's editors have an area inside them, without a name, that draws their text.
+    is_area = inner.role in AREAS and not inner.name
+    field = next((each for each in around if each.role == FIELD), None)
+    return field if is_area and field is not None else inner

@@ -1,0 +1,64 @@
+"""A field without a name is found by its role and container if no other field there accepts text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.elements.element_anchors import anchors_of
+from holo_tasks.core.input.pressed_elements import pressed_at
+from holo_tasks.core.screen.geometry import Box, Point
+from tests.compiler.test_compile import compiled
+from tests.compiler.test_rows_and_dialogs import Tree, decided
+from tests.support.recorded_runs import Act, page, record
+
+PAGE = page((20, 10, "STATEMENTS"), (20, 380, "Ready"))
+EDITOR, LOG, OTHER = Box(20, 60, 600, 100), Box(20, 180, 600, 60), Box(20, 260, 600, 60)
+INSIDE = Point(300, 110)
+
+
+def editors(*, others: int = 0) -> Tree:
+    """Return a page with an editor, a log that accepts no text, and further editors. No field has a name."""
+    tree = Tree()
+    area = tree.add("panel", "Execute SQL", Box(0, 50, 720, 300), tree.window)
+    editor = tree.add("text field", "", EDITOR, area, "editable")
+    tree.add("panel", "", Box(22, 62, 596, 96), editor)
+    tree.add("text field", "", LOG, area, "read only")
+    for _ in range(others):
+        tree.add("text field", "", OTHER, area, "editable")
+    return tree
+
+
+def facts_at(tree: Tree, at: Point) -> dict[str, str]:
+    hit = pressed_at(tree.tree, at)
+    assert hit is not None
+    return anchors_of(tree.tree, hit, lambda element: element)
+
+
+def test_the_only_field_of_a_container_is_a_target(tmp_path: Path) -> None:
+    facts = facts_at(editors(), INSIDE)
+    assert (facts["role"], facts["within"], facts["alike"]) == ("text field", "Execute SQL", "1")
+    act = Act(PAGE, at=INSIDE, element=facts)
+    trace = record(tmp_path, "one", "Enter AB-1207.", [act], page((20, 10, "DONE")), "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("number=AB-1207",))
+    assert "click: {within: Execute SQL, role: text field}" in text
+    call = decided(playbook, "CD-3391", PAGE, editors()).step["tool_call"]
+    assert (call["tool_name"], call["x"] * 720 // 1000, call["y"] * 420 // 1000) == ("click", 320, 110)
+    assert decided(playbook, "CD-3391", PAGE, editors(others=1)).step["tool_call"]["tool_name"] == "wait", "two fields"
+
+
+@pytest.mark.parametrize(("others", "at"), [(1, INSIDE), (0, Point(300, 200))])
+def test_one_of_two_fields_and_a_field_that_accepts_no_text_are_no_targets(others: int, at: Point) -> None:
+    facts = facts_at(editors(others=others), at)
+    assert facts["role"] == "text field"
+    assert "within" not in facts
+    assert "alike" not in facts
+
+
+def test_a_named_part_of_a_field_is_pressed_itself() -> None:
+    tree = editors()
+    tree.add("label", "insert", Box(30, 70, 60, 20), 2)
+    hit = pressed_at(tree.tree, Point(40, 80))
+    assert hit is not None
+    assert hit.role == "label"
