@@ -14,6 +14,8 @@ from holo_tasks.core.screen.geometry import Box, Size
 
 SLACK = 3
 """Pixels by which extents and geometry may differ: toolkits round, and may or may not include a border."""
+WIDEST_BORDER = 32
+"""Most pixels of a program between the edge of its window and the content of it."""
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
 COORDINATE_LIMIT = 1 << 20
 """Coordinates and sizes in pixels from here on are invalid, because no screen is that large."""
@@ -118,14 +120,19 @@ def fit(reported: Extents, name: str, pid: int, windows: Sequence[TopWindow], *,
         if window.pid != pid:
             continue
         for area in dict.fromkeys((window.box, window.framed)):
-            factor = _factor(reported, area)
+            border = _border(reported, area) if in_window else None
+            factor = _factor(reported, area) if border is None else border[0]
             if factor is None:
                 continue
             left, top = (0, 0) if in_window else reported[:2]
-            right, down = area.left - left * factor, area.top - top * factor
+            wide = 0.0 if border is None else border[1]
+            right, down = area.left - left * factor + wide, area.top - top * factor + wide
             moved = not in_window and max(abs(right), abs(down)) > SLACK * max(1.0, factor)
             other_name = bool(name) and name != window.title
-            rated = ((moved, other_name, factor != 1, area != window.box), WindowScale(factor, right, down, level))
+            rated = (
+                (moved, other_name, factor != 1 or wide > 0, area != window.box),
+                WindowScale(factor, right, down, level),
+            )
             if not moved and not in_window:
                 rated = (rated[0], WindowScale(factor, 0.0, 0.0, level))
             if best is None or rated[0] < best[0]:
@@ -187,6 +194,19 @@ def are_plausible(reported: Extents) -> bool:
         and abs(left) < COORDINATE_LIMIT
         and abs(top) < COORDINATE_LIMIT
     )
+
+
+def _border(reported: Extents, area: Box) -> tuple[float, float] | None:
+    """Return the factor of a window and the width of the border around its content, in screen pixels.
+
+    GTK 4 draws the frame of some windows in the window itself, and reports its content only. Its factors are whole
+    numbers. Returns ``None`` without a border of one width on all sides.
+    """
+    for factor in range(1, int(LARGEST_FACTOR) + 1):
+        across, down = area.width - factor * reported[2], area.height - factor * reported[3]
+        if across == down and SLACK < across <= 2 * WIDEST_BORDER * factor:
+            return float(factor), across / 2
+    return None
 
 
 def _factor(reported: Extents, area: Box) -> float | None:

@@ -39,6 +39,25 @@ def test_a_box_of_gtk_4_is_relative_to_the_window():
 
 
 @pytest.mark.parametrize(
+    ("window", "element", "box"),
+    [
+        ((0, 0, 390, 290), (10, 10, 80, 30), Box(115, 135, 80, 30)),
+        ((0, 0, 195, 145), (5, 5, 40, 15), Box(115, 135, 80, 30)),
+        ((0, 0, 200, 150), (5, 5, 40, 15), Box(110, 130, 80, 30)),
+    ],
+)
+def test_the_border_that_gtk_4_draws_around_its_content_moves_a_box(window, element, box):
+    assert boxed("", window, element, in_window=True) == box, "a border of 5 pixels, and none, at two scales"
+
+
+def test_a_window_without_a_border_is_preferred_to_a_larger_one():
+    larger = TopWindow(2, 7, "Form", Box(500, 100, 420, 320), Box(500, 100, 420, 320))
+    for windows in ((FORM, larger), (larger, FORM)):
+        found = boxed("", (0, 0, 400, 300), (10, 10, 80, 30), in_window=True, windows=windows)
+        assert found == Box(110, 130, 80, 30)
+
+
+@pytest.mark.parametrize(
     "window",
     [(100, 120, 700, 300), (100, 120, 0, 0), (100, 120, -400, -300), (-(2**31), 0, 400, 300), (0, 0, 4000, 3000)],
 )
