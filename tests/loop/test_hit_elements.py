@@ -19,7 +19,7 @@ from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.secrets.scrub import Scrubber
 from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.loop.approval import words_for
-from holo_tasks.loop.element_tree import AT_HAND_S, FIRST_S, MOST_MISSES, RESTS, SLOW_S, Elements
+from holo_tasks.loop.element_tree import AT_HAND_S, FIRST_S, MOST_MISSES, PATIENT_S, RESTS, SLOW_S, Elements
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.safety.scrubbed_model import ScrubbedRecorder
@@ -91,10 +91,18 @@ async def test_secret_values_are_not_recorded() -> None:
     events.ActionIntended.model_validate(action.model_dump())
 
 
-async def test_hung_programs_cause_no_delay_and_are_soon_skipped() -> None:
-    told = TellsTree(FORM, takes_s=30.0)
+async def test_hung_programs_cause_one_delay_and_are_soon_skipped() -> None:
+    told, began = TellsTree(FORM, takes_s=30.0), asyncio.get_running_loop().time()
     assert await hits(told, *[CLICK] * 6) == [{}] * 6
     assert told.asked == told.cancelled == MOST_MISSES
+    assert asyncio.get_running_loop().time() - began < 2 * PATIENT_S
+
+
+async def test_an_action_waits_for_the_tree_of_a_slow_program() -> None:
+    """Java answers in a millisecond for each element. Without the tree a run could not be compiled."""
+    told = TellsTree(FORM, takes_s=PATIENT_S / 4)
+    assert [hit["name"] for hit in await hits(told, CLICK, CLICK, TYPE)] == ["Save", "Save", "Reference"]
+    assert not told.cancelled
 
 
 def test_the_documentation_states_the_timeout_for_a_name() -> None:
@@ -102,6 +110,7 @@ def test_the_documentation_states_the_timeout_for_a_name() -> None:
     assert (
         f"waits at most {AT_HAND_S * 1000:g} ms for a late tree ({FIRST_S * 1000:g} ms before the first action)" in said
     )
+    assert f"It waits up to {PATIENT_S:g} s for a tree whose reading has begun, if the last tree came in time" in said
     assert f"After {MOST_MISSES} actions in a row without a tree" in said
     assert f"omits the next {RESTS} requests" in said
 
