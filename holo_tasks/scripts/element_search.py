@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import MODAL, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.steps_and_targets import Contained, ElementTarget, Named, ShownElement, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
@@ -17,7 +17,6 @@ from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, 
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})
 """Roles whose accessible name is that of a nearby label, and whose text is a value."""
-MODAL = "modal"
 IN_TABLES = ("row", "column")
 """Relations of an element to other parts of its table or list."""
 SIGN = 2

@@ -182,11 +182,33 @@ def test_a_dialog_that_was_not_there_before_stops_presses_and_keys(
         assert follow(free, "look-up", values, [], sight).action is not None
 
 
-def test_a_bar_that_takes_neither_keys_nor_the_press_stops_nothing() -> None:
+BAR = Box(0, 0, 720, 30)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_dialog"),
+    [
+        *(("bar", False), ("message in the page", False)),
+        *(("over the table", True), ("modal", True), ("with the keyboard", True), ("alone on its page", True)),
+    ],
+)
+def test_a_bar_beside_the_contents_is_no_dialog(kind: str, is_dialog: bool) -> None:
+    """An alert that covers something, that is modal, or whose page hides the rest, is a dialog, also for an answer."""
     tree = Tree().table()
-    tree.add("alert", "An update is there", Box(0, 0, 720, 30), tree.window)
+    over, states = Box(0, 90, 720, 30) if kind == "over the table" else BAR, ["modal"] if kind == "modal" else []
+    page = tree.add("document", "", Box(0, 0, 720, 60), tree.window) if "page" in kind else tree.window
+    if kind == "message in the page":
+        tree.add("label", "ORDERS", Box(20, 40, 100, 20), page)
+    alert = tree.add("alert", "Infobar", over, page, *states)
+    tree.add("label", "An update is there", Box(20, over.top, 200, 30), alert)
+    tree.add("button", "Open", Box(600, over.top, 60, 30), alert, *(["focused"] if "keyboard" in kind else []))
+    dialogs = [tree.tree.title_of(each) for each in tree.tree.dialogs()]
+    assert dialogs == (["An update is there"] if is_dialog else [])
+    answers = parse_playbook("name: o\ngoals:\n  look-up:\n    dialogs: []\n    steps: [{answer: done}]\n")
     sight = replace(screen(), elements=tree.tree)
-    assert follow(parse_playbook(DIALOGS), "look-up", {"number": "AB-1207"}, [], sight).action is not None
+    assert (follow(answers, "look-up", {}, [], sight).action is None) is is_dialog
+    in_front = tree.tree.in_front(tree.tree.find("button", "Open"))
+    assert len(in_front) == (1 if is_dialog else 4)
 
 
 def test_compiled_goals_know_the_dialogs_of_the_recording(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import DIALOGS, TEXTS, Element, ElementTree
+from holo_tasks.core.elements.elements import TEXTS, Element, ElementTree
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
 """Roles of controls that are checked or not."""
@@ -62,7 +62,7 @@ def _dialogs(tree: ElementTree, known: Callable[[Element], Element]) -> dict[str
 
 
 def _texts(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
-    dialog = next((above for above in tree.ancestors(element) if above.role in DIALOGS), None)
+    dialog = tree.dialog_of(element)
     inside = () if dialog is None else tree.below(dialog)
     shown = [name for each in inside if each.role in TEXTS and each.on_screen and (name := known(each).name)]
     return {f"text {number}": text for number, text in enumerate([*dict.fromkeys(shown)][:MOST], start=1)}
@@ -76,7 +76,7 @@ def numbered(facts: Mapping[str, str], name: str) -> list[str]:
 def _place(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     found = tree.single(tree.find(element.role, element.name))
     named = [above for above in tree.ancestors(element) if known(above).name]
-    dialog = next((above for above in named if above.role in DIALOGS), None)
+    dialog = next(filter(tree.is_dialog, named), None)
     containers = [dialog, *named] if dialog is not None else named if tree.in_front(found) != [element] else []
     if container := _first_with_only(containers, element, found, tree):
         return {"within": known(container).name, "alike": "1"}

@@ -16,6 +16,7 @@ from typing import Literal
 from holo_tasks.core.screen.geometry import Box, Point
 
 SHOWING, FOCUSED, ACTIVE, READ_ONLY = "showing", "focused", "active", "read only"
+FOCUSABLE, MODAL = "focusable", "modal"
 COVERED = "covered"
 """State added by this library: another program's window covers the element's middle, so a press would not reach it."""
 TOO_LATE = "it did not answer in time"
@@ -252,7 +253,7 @@ class ElementTree:
             return list(found)
         tops = [self._tops[each.id] for each in found]
         there = [each for each, top in zip(found, tops, strict=True) if top == max(tops)]
-        dialogs = [next((above.id for above in self.ancestors(each) if above.role in DIALOGS), -1) for each in there]
+        dialogs = [-1 if (dialog := self.dialog_of(each)) is None else dialog.id for each in there]
         return [each for each, dialog in zip(there, dialogs, strict=True) if dialog == max(dialogs)]
 
     def row_of(self, element: Element) -> list[Element]:
@@ -286,7 +287,15 @@ class ElementTree:
 
     def dialogs(self) -> list[Element]:
         """Return the dialogs on the screen, from back to front."""
-        return [each for each in self.elements if each.role in DIALOGS and each.on_screen]
+        return [each for each in self.elements if each.on_screen and self.is_dialog(each)]
+
+    def dialog_of(self, element: Element) -> Element | None:
+        """Return the innermost dialog around an element, or ``None``."""
+        return next((above for above in self.ancestors(element) if self.is_dialog(above)), None)
+
+    def is_dialog(self, element: Element) -> bool:
+        """Return whether an element lies over the rest of its program, so that it would take a press or keys."""
+        return element.role in DIALOGS and element.id not in self._bars
 
     def title_of(self, dialog: Element, known: Callable[[Element], Element] = lambda element: element) -> str:
         """Return the text that identifies a dialog: its name, or its first text if it has none.
@@ -314,6 +323,35 @@ class ElementTree:
         for element in self.elements:
             found.setdefault(element.parent, []).append(element.id)
         return found
+
+    @cached_property
+    def _bars(self) -> frozenset[int]:
+        """The ids of the alerts that are bars, such as the information bar of a browser, or messages of a page.
+
+        A bar is a part of a window or page that has other contents, and covers none of them. It is not modal and does
+        not have the keyboard. A question that hides the contents below it has nothing beside it, so it is a dialog.
+        """
+        alerts = [each for each in self.elements if each.role in ALERTS and each.parent >= 0 and each.on_screen]
+        return frozenset(each.id for each in alerts if MODAL not in each.states and self._is_beside_contents(each))
+
+    def _is_beside_contents(self, alert: Element) -> bool:
+        above, inside = self.ancestors(alert), {alert.id, *(each.id for each in self.below(alert))}
+        if any(FOCUSED in self.elements[each].states for each in inside):
+            return False
+        place = next((each for each in above if each.role.startswith("document")), above[-1])
+        around = inside | {each.id for each in above}
+        others = [each for each in self._contents if each.id not in around]
+        here = any(place in self.ancestors(each) for each in others)
+        return here and not any(
+            each.box.intersects(alert.box) for each in others if self._tops[each.id] == self._tops[alert.id]
+        )
+
+    @cached_property
+    def _contents(self) -> list[Element]:
+        """The innermost elements on the screen that have a text or can have the keyboard."""
+        held = {each.parent for each in self.elements if each.on_screen}
+        shown = (each for each in self.elements if each.on_screen and each.id not in held)
+        return [each for each in shown if each.name or each.value or FOCUSABLE in each.states]
 
     @cached_property
     def _tops(self) -> list[int]:
