@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -66,6 +66,13 @@ class BuiltGoal:
     goal: Mapping[str, Any]
     unread: tuple[str, ...] = ()
     by_model: tuple[ByModel, ...] = ()
+
+    def interrupted_by(self, interruptions: Mapping[str, Mapping[str, Any]]) -> BuiltGoal:
+        """Return the goal with interruptions, as they are written in a playbook."""
+        if not interruptions:
+            return self
+        first = {key: value for key, value in self.goal.items() if key not in ("steps", "rules")}
+        return replace(self, goal={**first, "interruptions": interruptions, **self.goal})
 
 
 @dataclass(frozen=True)

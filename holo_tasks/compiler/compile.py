@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from holo_tasks.audit.reader import Trace
 from holo_tasks.compiler.build import Builder, ByModel
 from holo_tasks.compiler.dry_run import DryRunMismatch, check_dry_run
 from holo_tasks.compiler.goals import chosen_of, looks_of
+from holo_tasks.compiler.interruptions import Interruption, closed_in, may_close, without_interruptions
 from holo_tasks.compiler.parameters import Ask, Parameters, occurs_in, parameters_of
 from holo_tasks.compiler.paths import Visit, merged, visits
 from holo_tasks.compiler.pictures import Pictures
@@ -80,7 +82,7 @@ class CompileSettings:
 
     ``name`` is the name of the goal. ``named`` are pairs of a parameter and a literal of the runs. ``ask`` returns
     the names for all parameters. Pictures are written to ``folder``. ``probe_of`` describes the goal that a probe
-    belongs to. If ``strict`` is set, recordings are refused if a step would be left to the model.
+    belongs to. ``interruptions`` are those of the goal, as they are written in a playbook. If ``strict`` is set, recordings are refused if a step would be left to the model.
     """
 
     name: str
@@ -89,6 +91,7 @@ class CompileSettings:
     folder: Path | None = None
     probe_of: ProbeOf | None = None
     strict: bool = True
+    interruptions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def builder(
         self,
@@ -136,16 +139,18 @@ def compiled(
 
     A step that cannot be described safely is left to the model. Raises `InvalidUsage` instead if ``strict`` is set.
     """
-    chosen, name = chosen_of([one for trace, digest in verified for one in recordings(trace, digest)], goal)
-    traces = [trace for trace, _ in verified]
+    every = [one for trace, digest in verified for one in recordings(trace, digest)]
+    chosen, name = chosen_of(every, goal)
+    traces, others = [trace for trace, _ in verified], [one for one in every if one not in chosen]
     if not probes:
-        return _made_from_traces(traces, chosen, reader, CompileSettings(name, named, ask, folder, strict=strict)).told
+        wanted = CompileSettings(name, named, ask, folder, strict=strict)
+        return _made_from_traces(traces, chosen, reader, wanted, others).told
     found = [one for trace, digest in probes for one in recordings(trace, digest, idle=True)]
     looks, called = looks_of(found, chosen, goal, name)
     check_answers(looks)
     # A literal that only the probes contain is not for the goal. One that no run contains is refused below.
     mine = [one for one in named if occurs_in(chosen, one[1]) or not occurs_in(looks, one[1])]
-    main = _made_from_traces(traces, chosen, reader, CompileSettings(name, mine, ask, folder, strict=strict))
+    main = _made_from_traces(traces, chosen, reader, CompileSettings(name, mine, ask, folder, strict=strict), others)
     return _with_probe(
         main, [trace for trace, _ in probes], looks, reader, CompileSettings(called, named, None, folder)
     )
@@ -191,11 +196,16 @@ def _with_probe(
 
 
 def _made_from_traces(
-    traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: CompileSettings
+    traces: Sequence[Trace],
+    chosen: Sequence[Recording],
+    reader: Reader,
+    wanted: CompileSettings,
+    others: Sequence[Recording] = (),
 ) -> _Goal:
     """Return the goal made from recordings of verified traces.
 
-    Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out.
+    Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out. Interruptions
+    are also learned from ``others``, the recordings of other sub-goals.
     """
     pictures: dict[Picture, Sight] = {}
     for trace in traces:
@@ -214,7 +224,34 @@ def _made_from_traces(
             wanted.folder, wanted.name, pictures, lambda picture: opened(of[picture.sha256], picture.sha256)
         )
         chosen = cutter.with_pictures(chosen)
-    astray, wanted = 0, wanted if wanted.ask is None else replace(wanted, ask=_once(wanted.ask))
+    wanted = wanted if wanted.ask is None else replace(wanted, ask=_once(wanted.ask))
+    if wanted.probe_of is None:
+        elsewhere = _closed_elsewhere(traces, others, reader)
+        kept, interruptions = without_interruptions(chosen, pictures, elsewhere)
+        with suppress(InvalidUsage):
+            if interruptions:
+                return _made_straight(replace(wanted, interruptions=interruptions), kept, pictures)
+    return _made_straight(wanted, chosen, pictures)
+
+
+def _closed_elsewhere(traces: Sequence[Trace], others: Sequence[Recording], reader: Reader) -> list[Interruption]:
+    """Return the overlays that other sub-goals of the runs closed. Only their pictures are read."""
+    found: list[Interruption] = []
+    for one in others:
+        trace = next((trace for trace in traces if trace.uri == one.trace), None)
+        for before, step in zip((None, *one.steps), one.steps, strict=False):
+            if trace is None or not may_close(step):
+                continue
+            steps = (step,) if before is None else (before, step)
+            part = replace(one, steps=steps, last=step.after)
+            sights = read(trace, [part], reader)
+            found += closed_in(part, {picture: sights[picture.sha256] for picture in part.pictures})
+    return found
+
+
+def _made_straight(wanted: CompileSettings, chosen: Sequence[Recording], pictures: Mapping[Picture, Sight]) -> _Goal:
+    """Return the goal of the recordings that went straight to their end."""
+    astray = 0
     while True:
         try:
             goal = _made_somehow(wanted, chosen, pictures)
@@ -284,7 +321,7 @@ def _made_of_steps(
     count = sum(len(visit.steps) for visit in way)
     while True:
         builder = StepsBuilder(chosen, seen, parameters, mines=True, left=left)
-        made = CompiledGoal(wanted.name, builder.built(way), chosen)
+        made = CompiledGoal(wanted.name, builder.built(way).interrupted_by(wanted.interruptions), chosen)
         if wanted.strict and made.built.by_model:
             first = made.built.by_model[0]
             raise InvalidUsage(f"Step {first.step} takes the model: {first.why}.")
@@ -339,6 +376,7 @@ def _made(
     taken = list(_steps(way))
     for mines in (True, False):
         built = wanted.builder(chosen, seen, parameters, mines, stays_there).built(way)
+        built = built.interrupted_by(wanted.interruptions)
         made = CompiledGoal(wanted.name, built, chosen)
         text = playbook_yaml(made)
         playbook = parse_playbook(text, "the compiled playbook", wanted.folder)

@@ -102,7 +102,13 @@ def _goal(built: BuiltGoal, probe: str = "") -> dict[str, Any]:
         goal["params"] = _Flow(goal["params"])
     if "press_once" in goal:
         goal["press_once"] = _Row(goal["press_once"])
+    if "interruptions" in goal:
+        goal["interruptions"] = {name: _interruption(one) for name, one in goal["interruptions"].items()}
     return {**goal, **({"probe": probe} if probe else {}), kind: rules}
+
+
+def _interruption(one: dict[str, Any]) -> dict[str, Any]:
+    return {**one, "do": _Flow({key: _value(key, value) for key, value in one["do"].items()})}
 
 
 def _step(step: dict[str, Any]) -> dict[str, Any]:

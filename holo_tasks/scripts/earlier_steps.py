@@ -44,9 +44,29 @@ class EarlierSteps:
         return self._steps[-1] if self._steps else None
 
     @property
+    def last_in_line(self) -> tuple[Rule, int] | None:
+        """The last step as in ``last``, without steps of rules that may be followed at any time.
+
+        Such a step removes an interruption, so the effect of the step before it is still required. It counts if it
+        requires an effect of its own.
+        """
+        pairs = zip(reversed(self._by_thought), reversed(self._steps), strict=True)
+        return next((step for named, step in pairs if not _is_interruption(named)), None)
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether the last step removed an interruption."""
+        return bool(self.last and self.last[0].anytime)
+
+    @property
     def done(self) -> tuple[tuple[Rule, int], ...]:
         """The steps that were done, in order, as rules and indexes."""
         return tuple(step for step in self._steps if step is not None)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a step was done, apart from those that removed an interruption."""
+        return any(not rule.anytime for rule, _ in self.done)
 
     @property
     def last_rule(self) -> tuple[Rule, int] | None:
@@ -59,11 +79,15 @@ class EarlierSteps:
         return last[1] + 1 if last and last[0].id == rule.id else 0
 
     def last_finished(self, ids: Sequence[str]) -> bool:
-        """Return whether the last step finished one of these rules."""
-        last = self.last
-        return bool(last and last[0].id in ids and last[1] == len(last[0].do) - 1)
+        """Return whether the last step, apart from interruptions after it, finished one of these rules."""
+        lasts = [each for each in (self.last, self.last_in_line) if each is not None]
+        return any(rule.id in ids and place == len(rule.do) - 1 for rule, place in lasts)
 
     def times(self, id_: str, since: Sequence[str]) -> int:
         """Return how often a rule was finished since the last time that a rule of ``since`` was finished."""
         start = max((place for place, name in self._finished if name in since), default=-1)
         return sum(1 for place, name in self._finished if name == id_ and place > start)
+
+
+def _is_interruption(step: tuple[Rule, int] | None) -> bool:
+    return step is not None and step[0].anytime and not step[0].do[step[1]].then

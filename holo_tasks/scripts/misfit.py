@@ -85,14 +85,16 @@ def misfit_of(
     if past.failed_twice and past.last_rule is not None:
         rule, place = past.last_rule
         return Misfit(rule, place, "failed", f"it failed twice ({past.turns[-1].told.strip()})", done=done)
-    if past.last is not None and (lacking := unmet(past, values, sight)):
-        rule, place = past.last
+    if past.last_in_line is not None and (lacking := unmet(past, values, sight)):
+        rule, place = past.last_in_line
         return Misfit(rule, place, "effect", f"nothing shows {conditions_in_words(lacking)} after it", done=done)
     if past.last is not None and past.last[1] + 1 < len(past.last[0].do):
         rule, place = past.last
         return _judged(rule, place + 1, values, sight, done)
     meant = [rule for rule in rules if rule.do[0].wait is None and is_meant(rule, values)]
     likely = [rule for rule in meant if may_begin(rule, past, late=True)]
+    # An interruption that is not there is not the step that comes next.
+    likely = [rule for rule in likely if not rule.anytime or is_shown(rule, values, sight)]
     if not likely:
         return None
     return _judged(max(likely, key=lambda rule: _likeness(rule, values, sight)), 0, values, sight, done)

@@ -29,6 +29,7 @@ from pydantic import (
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.error_text import problems_of
 from holo_tasks.core.texts.shortened import shortened
+from holo_tasks.loop.screens import MOST_TIMES
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.screens_section import DeclaredScreens
 from holo_tasks.scripts.steps_and_targets import Action, AtState, Condition, Conditions, ElementTarget, Part
@@ -52,6 +53,7 @@ Screens = Annotated[tuple[Conditions, ...], BeforeValidator(_lists)]
 """Lists of conditions; a single condition is a list by itself."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
+RuleName = Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
 
 
 class BadPlaybook(InvalidUsage):
@@ -98,7 +100,7 @@ class Rule(Part):
     the last time that a rule of ``since`` was finished.
     """
 
-    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    id: RuleName
     if_: str | None = Field(default=None, alias="if", description="a parameter that must be true; `not NAME`: false")
     screen: Conditions = Field(default=(), description="conditions that must all hold")
     or_screen: Screens = Field(default=(), description="the same in other versions of the program: one list suffices")
@@ -141,13 +143,18 @@ class Rule(Part):
         return 1 if self.once else self.max
 
 
-class ListStep(Action):
+class Unnamed(Action):
+    """An action that may lack a thought, and then gets one from its words."""
+
+    thought: str = ""
+
+
+class ListStep(Unnamed):
     """One step of a list. It begins when the steps before it are done, and it is done once.
 
     ``before`` are conditions that must hold before it, and ``after`` those after it. Without a thought it gets one.
     """
 
-    thought: str = ""
     before: Conditions = Field(default=(), description="conditions that must all hold before it")
     then: Conditions = Field(default=(), alias="after", description="conditions that must all hold after it")
     opens: bool = Field(default=False, description="the list may also begin here, if its conditions hold")
@@ -193,6 +200,22 @@ def rules_of_steps(steps: Sequence[ListStep], dialogs: Labels | None = None) -> 
     return tuple(reversed(rules))
 
 
+class GoalInterruption(Part):
+    """Something that may lie over the screen at any time, or never, and the actions that remove it.
+
+    It is no step of the goal. At most ``most`` times it is removed.
+    """
+
+    screen: Annotated[Conditions, Field(min_length=1)] = Field(description="conditions by which it is recognized")
+    do: Annotated[tuple[Unnamed, ...], BeforeValidator(_lists), Field(min_length=1)]
+    most: Annotated[int, Field(ge=1)] = MOST_TIMES
+
+    def rule(self, name: str) -> Rule:
+        """Return the rule that removes it. Its thoughts contain the name, because they identify steps."""
+        do = tuple(one.model_copy(update={"thought": one.thought or f"{one.words} ({name})"}) for one in self.do)
+        return Rule.model_construct(id=name, screen=self.screen, anytime=True, max=self.most, do=do)
+
+
 def states_in(rules: Iterable[Rule]) -> dict[str, None]:
     """Return the names of the states in the rules' conditions, in order."""
     return {one.state: None for rule in rules for one in rule.conditions if isinstance(one, AtState)}
@@ -224,6 +247,9 @@ class Goal(Part):
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
     rules: tuple[Entry, ...] = ()
     steps: tuple[ListStep, ...] = Field(default=(), description="steps in their order, each done once")
+    interruptions: dict[RuleName, GoalInterruption] = Field(
+        default_factory=dict, description="things that may lie over the screen at any time, and how to remove them"
+    )
     dialogs: Labels | None = Field(
         default=None, description="titles of dialogs that the steps know; any other dialog in front stops them"
     )
@@ -304,8 +330,8 @@ class Playbook(Part):
             raise ValueError(f"goal {name}: its probe {goal.probe} has a probe itself")
 
     def rules_of(self, goal: str) -> tuple[Rule, ...]:
-        """Return a goal's rules in order, with the shared rules inserted, then the rules of its steps."""
-        rules: list[Rule] = []
+        """Return a goal's rules in order: interruptions, its rules with the shared ones inserted, rules of steps."""
+        rules = [one.rule(name) for name, one in self.goals[goal].interruptions.items()]
         for entry in self.goals[goal].rules:
             if isinstance(entry, Rule):
                 rules.append(entry)

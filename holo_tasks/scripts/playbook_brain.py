@@ -78,6 +78,8 @@ class PlaybookBrain:
         """The last decision."""
         self._reader, self._outcomes = eyes, OutcomeReader()
         self._needs = needs_of(self.rules)
+        self._apart = {fill(one.thought, values) for rule in self.rules if rule.anytime for one in rule.do}
+        """Thoughts of the steps that remove interruptions."""
         self._past: list[Turn] = []
         self._met = -1
         self._rest: Rest | None = None
@@ -107,8 +109,9 @@ class PlaybookBrain:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
         sight, decision = await self._decided(walk)
-        if not decision.unmet:
-            self._met = _steps(self._past)
+        rule = self._rule_of(decision)
+        if not decision.unmet and not (rule is not None and rule.anytime):
+            self._met = self._steps(self._past)
         step = Step.model_validate(decision.step)
         if step.tool_call.tool_name == "ask_human" or self._is_late(decision, walk):
             raise await self._stop(step, decision, sight)
@@ -138,7 +141,7 @@ class PlaybookBrain:
 
     def _held(self, decision: Decision, sight: Sight) -> tuple[Box, ...]:
         """Return the places where the screen names the business item of the step."""
-        rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
+        rule = self._rule_of(decision)
         return () if rule is None else item_boxes(rule, self.values, sight)
 
     def _read_before(self, decision: Decision, sight: Sight) -> Mapping[str, Value]:
@@ -182,18 +185,33 @@ class PlaybookBrain:
         return not (field.contains(focused.box.center) or focused.box.contains(field.center))
 
     def _clicked_before(self, decision: Decision) -> Action | None:
-        """Return the action of the previous step in the list, if it was the last action."""
-        rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
-        last = EarlierSteps(self.rules, self.values, self._past).last
+        """Return the action of the previous step in the list, if it was the last action apart from interruptions."""
+        rule, last = self._rule_of(decision), EarlierSteps(self.rules, self.values, self._past).last_in_line
         return last[0].do[0] if rule is not None and last is not None and last[0].id in rule.done else None
+
+    def _was_interrupted(self, decision: Decision) -> bool:
+        """Return whether something was removed between a click into a field and the typing, which took the keyboard."""
+        action, before = decision.action, self._clicked_before(decision)
+        target = None if before is None else before.click
+        if not isinstance(action, ListStep) or action.write is None or target is None:
+            return False
+        is_field = target.field is not None or target.role in FIELDS
+        return is_field and EarlierSteps(self.rules, self.values, self._past).was_interrupted
 
     def _focus_again(self, decision: Decision) -> None:
         """Let the click into a field be repeated once, because the keyboard is still in another field."""
         if decision.rule in self._focused_again:
             raise GaveUp(f"The keyboard is in another field than the one for {decision.rule}.", layer=PLAYBOOK)
         self._focused_again.add(decision.rule)
-        while self._past.pop().tool == "wait":
-            pass
+        self._forget_click(decision)
+
+    def _forget_click(self, decision: Decision) -> None:
+        """Remove the click into a field from the steps that were done. Interruptions after it stay."""
+        before = self._clicked_before(decision)
+        assert before is not None
+        said = fill(before.thought, self.values)
+        place = max(number for number, turn in enumerate(self._past) if turn.thought == said)
+        self._past = [*self._past[:place], *(turn for turn in self._past[place + 1 :] if turn.tool != "wait")]
 
     def _without_needless_clicks(self, sight: Sight) -> Decision:
         """Return the decision on a screen. A click on a control that is checked as wanted counts as done already."""
@@ -203,12 +221,15 @@ class PlaybookBrain:
             if self._has_keyboard_elsewhere(decision, sight):
                 self._focus_again(decision)
                 continue
+            if self._was_interrupted(decision):
+                self._forget_click(decision)
+                continue
             states = [] if action is None or action.click is None else [one for one in action.then if sets_state(one)]
             if not states or not all(is_visible(one, self.values, sight) for one in states):
                 return decision
             call = dict(decision.step["tool_call"])
             self._past.append(Turn("click", decision.step["thought"], call, "It is so already."))
-            self._met = _steps(self._past)
+            self._met = self._steps(self._past)
 
     async def _probed(self, walk: Walk, probe: PlaybookBrain, answer: tuple[Step, Decision]) -> Step:
         """Return the next step of the probe, or the answer if the probe has found the effect.
@@ -279,11 +300,18 @@ class PlaybookBrain:
         elif given is not None and given.action is not None and given.action.answer is not None:
             self._note_fitted(given)
 
+    def _rule_of(self, decision: Decision) -> Rule | None:
+        return next((rule for rule in self.rules if rule.id == decision.rule), None)
+
+    def _steps(self, history: Sequence[Turn]) -> int:
+        """Return the number of steps, without those that removed an interruption."""
+        return sum(turn.tool != "wait" and turn.thought not in self._apart for turn in history)
+
     def _follow(self, sight: Sight) -> Callable[[Sequence[Turn]], Decision]:
         """Return a function that returns the decision on a screen for given steps."""
 
         def follows(history: Sequence[Turn]) -> Decision:
-            met = self._met == _steps(history)
+            met = self._met == self._steps(history)
             values, old = self.values, self._old
             return follow(self.playbook, self.goal, values, history, sight, written=exactly, met=met, old=old)
 
@@ -322,7 +350,7 @@ class PlaybookBrain:
         This is not a misfit for the model, because the playbook would continue whatever the model does.
         """
         read, action = walk.typed.result, given.action
-        rule = next((rule for rule in self.rules if rule.id == given.rule), None)
+        rule = self._rule_of(given)
         if read is None or action is None or action.write is None or rule is None or not read.problem:
             return
         place = next(number for number, each in enumerate(rule.do) if each is action)
@@ -331,7 +359,7 @@ class PlaybookBrain:
         raise GaveUp(f"{self._stopped.sentence} {read.problem}", layer=PLAYBOOK)
 
     def _note_fitted(self, given: Decision) -> None:
-        rule = next((rule for rule in self.rules if rule.id == given.rule), None)
+        rule = self._rule_of(given)
         if rule is not None and given.action is not None and given.action.wait is None:
             place = next(number for number, action in enumerate(rule.do) if action is given.action)
             self.outcomes.append(StepOutcome(rule.id, place, given.action.thought, "fitted"))
@@ -353,7 +381,7 @@ class PlaybookBrain:
 
         Something blocks the action. It counts as not done, and as one of its allowed repetitions.
         """
-        rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
+        rule = self._rule_of(decision)
         waits = decision.action is None and not decision.lost and not decision.unmet
         if self.late_s is None or self._acted_s is None or rule is None or not waits or len(rule.do) > 1:
             return None
@@ -388,10 +416,6 @@ class PlaybookBrain:
 def _picture(walk: Walk) -> str:
     """Return the digest of the whole frame. A step may change a masked area."""
     return "" if walk.seen is None else walk.seen.frame.digest
-
-
-def _steps(history: Sequence[Turn]) -> int:
-    return sum(turn.tool != "wait" for turn in history)
 
 
 def needs_of(rules: Sequence[Rule]) -> ScreenNeeds:

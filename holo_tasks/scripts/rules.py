@@ -112,7 +112,7 @@ def follow(
         return _stop(STUCK, question, "failed twice", False)
     waiting = None if met or answer_only else _waits_for_effect(past, values, sight)
     lacking: list[str] = []
-    if not past.done:  # the program is mostly at the first step
+    if not past.has_begun:  # the program is mostly at the first step
         rules = sorted(rules, key=lambda rule: rule.opens)
     for rule in rules if waiting is None else [rule for rule in rules if rule.anytime]:
         try:
@@ -159,18 +159,18 @@ def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | No
 
 def unmet(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> list[Condition]:
     """Return the conditions that the last step requires afterwards and that do not hold."""
-    if past.last is None:
+    if past.last_in_line is None:
         return []
-    rule, place = past.last
+    rule, place = past.last_in_line
     return [wanted for wanted in rule.do[place].then if not is_visible(wanted, values, sight)]
 
 
 def _waits_for_effect(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> Decision | None:
     """Return a wait, or later a stop, while the last step's required effect is missing; ``None`` if it is not."""
     lacking = unmet(past, values, sight)
-    if not lacking or past.last is None:
+    if not lacking or past.last_in_line is None:
         return None
-    rule, place = past.last
+    rule, place = past.last_in_line
     if past.waits < max(rule.patience, LEAST_WAITS):
         why = f"{rule.id}: waiting for its effect"
         return Decision(_step("wait", WAITING, seconds=rule.pause), why, unmet=True)
@@ -277,7 +277,7 @@ def may_begin(rule: Rule, past: EarlierSteps, *, late: bool = False) -> bool:
     """Return whether a rule may begin after the earlier steps. With ``late``, the waits are ignored."""
     if (past.waits < rule.waited and not late) or past.times(rule.id, rule.since) >= rule.limit:
         return False
-    if rule.opens and not past.done:
+    if rule.opens and not past.has_begun:
         return True
     if rule.after and not past.last_finished(rule.after):
         return False

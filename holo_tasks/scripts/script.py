@@ -125,7 +125,7 @@ class Script:
             return None
         told = self._source.goals[self.name]
         kept = {name: getattr(told, name) for name in type(told).model_fields}
-        goal = Goal.model_construct(**{**kept, "rules": rules, "steps": (), "probe": None})
+        goal = Goal.model_construct(**{**kept, "rules": rules, "steps": (), "interruptions": {}, "probe": None})
         made = copy(self)
         made._source = self._source.model_copy(update={"goals": {self.name: goal}})
         return made

@@ -410,20 +410,20 @@ def test_an_interruption_of_one_run_is_cleared_when_it_appears_again(home: Path)
 def test_a_screen_that_a_message_may_cover_is_recognized_by_absent_texts(home: Path) -> None:
     number = "AB-1207"
     last = order(number, *ORDERS[number])
-    tip = {(480, 120): "TIP OF THE DAY", (480, 200): "Ask for a receipt", (480, 340): "Close tip"}
+    tip = {(480, 120): "CREDIT LIMIT", (480, 200): "Ask for a receipt", (480, 340): "Take it over"}
     covered = replace(last, texts={**last.texts, **tip})
-    acts = [*way(number), Act(covered, click="Close tip")]
+    acts = [*way(number), Act(covered, click="Take it over")]
     shown = record(home, "20261123-000081-00000000", GOAL.format(number), acts, last, _of(number))
     playbook, _, _ = compiled(home, run(home, "CD-3391", answer=_of("CD-3391")), shown)
     answer, *_ = playbook.rules_of("look-up")
-    assert "TIP OF THE DAY" in answer.not_
+    assert "CREDIT LIMIT" in answer.not_
     number = "EF-5050"
     last = order(number, *ORDERS[number])
     covered = replace(last, texts={**last.texts, **tip})
     pages = [menu(), search(), search(), search(number), covered, last]
     found = decisions(playbook, {"order_number": number}, *pages)
     assert calls(found) == ["click", "click", "write", "click", "click", "answer"]
-    assert found[4].step["tool_call"]["element"] == "Close tip"
+    assert found[4].step["tool_call"]["element"] == "Take it over"
 
 
 def _of(number: str) -> dict[str, Any]:

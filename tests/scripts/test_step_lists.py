@@ -13,7 +13,7 @@ from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.element_search import AmbiguousTarget
-from holo_tasks.scripts.misfit import asks_model
+from holo_tasks.scripts.misfit import asks_model, misfit_of
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resuming, Taken
@@ -125,6 +125,77 @@ def test_a_step_of_the_model_is_done_when_it_says_so_or_the_next_target_has_come
     assert not resumed(empty, pressed), "nothing has come of it"
     assert not resumed(form("Record AB-1"), None), "nothing was done"
     assert resumed(empty, None, said=True)
+
+
+INTERRUPTED = TEXT.replace(
+    "    steps:",
+    "    interruptions:\n      tip: {screen: DAILY TIP, do: {click: {text: Close, below: DAILY TIP}}, most: 2}\n    steps:",
+)
+
+
+def tip(over: Sight) -> Sight:
+    """Return a screen with a tip over it."""
+    return replace(over, lines=(*over.lines, *screen((400, 20, "DAILY TIP"), (400, 80, "Close")).lines))
+
+
+def test_an_interruption_may_come_at_any_step_or_never_and_is_no_step() -> None:
+    record, there = form("Record AB-1"), form("Record AB-1", "Stored as S-12")
+    assert tools(played(INTERRUPTED, form(), form(), form(), record, there))[-1] == "answer"
+    found = played(INTERRUPTED, tip(form()), form(), form(), form(), tip(record), record, there)
+    assert [each.rule for each in found] == ["tip", "step-1", "step-2", "step-3", "tip", "step-4", "step-5"]
+    stays = played(INTERRUPTED, *[tip(form())] * 13)
+    assert [each.rule for each in stays[:7]] == ["tip"] * 7, "it waits for the effect of its press"
+    assert tools(stays[:6]) == ["click", *["wait"] * 4, "click"]
+    assert [each.rule for each in stays[-3:]] == ["step-1", "step-2", "step-3"], "it is removed twice at most"
+
+
+def test_the_effect_of_a_step_is_required_after_an_interruption_too() -> None:
+    text = INTERRUPTED.replace("- click: Find", '- click: Find\n        after: "Record {number}"')
+    found = played(text, form(), form(), form(), tip(form()), form(), form("Record AB-1"))
+    assert [each.rule for each in found[3:]] == ["tip", "", "step-4"]
+    assert found[4].unmet, "the record has not come"
+
+
+def test_a_list_may_begin_later_after_an_interruption_too() -> None:
+    text = INTERRUPTED.replace('before: "Record {number}"', 'before: "Record {number}"\n        opens: true')
+    there = screen((20, 100, "Record AB-1"), (20, 140, "Store"))
+    assert [each.rule for each in played(text, tip(there), there)] == ["tip", "step-4"]
+
+
+def test_an_interruption_that_is_not_there_is_not_the_step_that_does_not_fit() -> None:
+    rules, empty = parse_playbook(INTERRUPTED).rules_of("store"), screen((20, 20, "Other"))
+    misfit = misfit_of(rules, VALUES, [], empty)
+    assert misfit is not None
+    assert misfit.rule.id == "step-1"
+    shown = misfit_of(rules, VALUES, [], screen((400, 20, "DAILY TIP")))
+    assert shown is not None
+    assert shown.rule.id == "tip"
+
+
+def test_a_field_is_clicked_again_if_something_was_removed_before_the_typing() -> None:
+    brain = PlaybookBrain(parse_playbook(INTERRUPTED), "store", VALUES, ScreenReader())
+
+    def decided(sight: Sight) -> str:
+        decision = brain._without_needless_clicks(sight)
+        call = dict(decision.step["tool_call"])
+        brain._past.append(Turn(call["tool_name"], decision.step["thought"], call))
+        return decision.rule
+
+    pages = [form(), tip(form()), form(), form(), form(), tip(form("Record AB-1")), form("Record AB-1")]
+    assert [decided(each) for each in pages] == ["step-1", "tip", "step-1", "step-2", "step-3", "tip", "step-4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{screen: [], do: {click: Close}}", "screen"),
+        ("{do: {click: Close}}", "screen"),
+        ("{screen: TIP, do: []}", "do"),
+    ],
+)
+def test_an_interruption_has_a_screen_and_an_action(text: str, said: str) -> None:
+    with pytest.raises(BadPlaybook, match=said):
+        parse_playbook(TEXT.replace("    steps:", f"    interruptions: {{tip: {text}}}\n    steps:"))
 
 
 def tree(*, dialog: bool = True, modal: str = "Add payment") -> ElementTree:
