@@ -82,7 +82,8 @@ class CompileSettings:
 
     ``name`` is the name of the goal. ``named`` are pairs of a parameter and a literal of the runs. ``ask`` returns
     the names for all parameters. Pictures are written to ``folder``. ``probe_of`` describes the goal that a probe
-    belongs to. ``interruptions`` are those of the goal, as they are written in a playbook. If ``strict`` is set, recordings are refused if a step would be left to the model.
+    belongs to. ``interruptions`` are those of the goal, as they are written in a playbook. If ``strict`` is set,
+    recordings are refused if a step would be left to the model.
     """
 
     name: str
@@ -204,8 +205,8 @@ def _made_from_traces(
 ) -> _Goal:
     """Return the goal made from recordings of verified traces.
 
-    Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out. Interruptions
-    are also learned from ``others``, the recordings of other sub-goals.
+    Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out. ``others``
+    are the recordings of other sub-goals, from which interruptions are learned, too.
     """
     pictures: dict[Picture, Sight] = {}
     for trace in traces:

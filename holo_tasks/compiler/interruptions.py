@@ -33,7 +33,8 @@ from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
 CLOSING = re.compile(
-    r"\W*(close( \w+)?|dismiss( \w+)?|got it|hide|not now|maybe later|later|skip( \w+)?|no,? thanks|remind me later|x|×|✕|✖)\W*",
+    r"\W*(close( (the )?(tip|hint|window|dialog|banner|message|notice|notification|panel|this))?|dismiss( all)?|got it|"
+    r"hide|not now|maybe later|later|skip( (tour|this|for now))?|no,? thanks|remind me later|x|×|✕|✖)\W*",
     re.IGNORECASE,
 )
 """Words on a control that only closes something."""
@@ -131,13 +132,11 @@ def without_interruptions(
     kept, found = [], list[Interruption]()
     for one in chosen:
         closed = [each for each in closed_in(one, sights) if each.has_topic or _is_extra(each, one, chosen, sights)]
-        of_it = [
-            each for each in closed if each.is_seen_only_there([sight for _, sight in _without(each, chosen, sights)])
-        ]
+        of_it = [each for each in closed if each.is_seen_only_there(_without(each, chosen, sights))]
         found += of_it
         kept.append(_left(one, [each.step for each in of_it]))
     for each in elsewhere:
-        if each.has_topic and each.is_seen_only_there([sight for _, sight in _without(each, kept, sights)]):
+        if each.has_topic and each.is_seen_only_there(_without(each, kept, sights)):
             found.append(each)
     return kept, {each.name: each.written for each in reversed(found)}
 

@@ -415,6 +415,17 @@ def test_a_run_without_trouble_and_without_a_model_is_summed_up():
     ]
 
 
+def test_the_summary_says_why_a_playbook_asked_the_model():
+    asked = e.LayerChanged(subgoal=1, step=2, source="playbook", target="model", reason="The screen shows no Find.")
+    back = e.LayerChanged(subgoal=1, step=3, source="model", target="playbook", reason="It fits again.")
+    events = [e.SubgoalOpened(subgoal=1, title="x", goal="x"), asked, back]
+    records = [e.Record(seq=0, at="", run="r", previous=e.FIRST, event=event, signature="") for event in events]
+    said = ["".join(text for text, _ in sentence) for sentence in summary(build_story(records))]
+    told = [one for one in said if "asked" in one or "Find" in one]
+    assert told == ["A playbook asked the model once.", "In sub-goal 1: The screen shows no Find."]
+    assert not any("asked the model" in str(sentence) for sentence in summary(build_story(records[:1])))
+
+
 def test_pictures_in_a_folder_are_private_files_and_old_ones_are_removed(synthetic, tmp_path):
     out, folder = tmp_path / "my report.html", tmp_path / "my report-pictures"
     run = synthetic.tell_run(tmp_path / "runs")

@@ -129,7 +129,9 @@ def test_a_step_of_the_model_is_done_when_it_says_so_or_the_next_target_has_come
 
 INTERRUPTED = TEXT.replace(
     "    steps:",
-    "    interruptions:\n      tip: {screen: DAILY TIP, do: {click: {text: Close, below: DAILY TIP}}, most: 2}\n    steps:",
+    "    interruptions:\n"
+    "      tip: {screen: DAILY TIP, do: {click: {text: Close, below: DAILY TIP}}, most: 2}\n"
+    "    steps:",
 )
 
 

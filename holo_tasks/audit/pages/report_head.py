@@ -22,6 +22,8 @@ MAX_DONE_BEFORE = 500
 """Rows in the table of items that earlier runs finished."""
 MAX_NAMED = 5
 """Sub-goals that the summary names if they did not end with an answer."""
+MOST_SAID = 400
+"""Characters of a reason in the summary."""
 MOST = 10
 """Steps that the filter shows as the dearest or the slowest ones."""
 
@@ -50,7 +52,7 @@ def outcome_text(story: Story) -> str:
 
 def summary(story: Story) -> list[Sentence]:
     """Return sentences about a run: its results, its cost, its troubles, and its dearest and slowest steps."""
-    sentences = [*_results(story), _cost(story)]
+    sentences = [*_results(story), _cost(story), *_asked_model(story)]
     wrong = [step for step in story.steps if trouble(step)]
     if wrong:
         kinds = kind_counts([trouble(step) for step in wrong])
@@ -108,6 +110,17 @@ def _cost(story: Story) -> Sentence:
     known = story.cost_micro_usd
     cost = "their cost is unknown" if known is None else f"together they cost {money(known)}"
     return [(f"The run made {count(len(calls), 'model call')}{failures}; {cost}.", "")]
+
+
+def _asked_model(story: Story) -> list[Sentence]:
+    """Return why a playbook asked the model: a sentence for each time, up to `MAX_NAMED`."""
+    if not story.asked_model:
+        return []
+    times = "once" if len(story.asked_model) == 1 else f"{len(story.asked_model)} times"
+    sentences: list[Sentence] = [[(f"A playbook asked the model {times}.", "")]]
+    for subgoal, why in story.asked_model[:MAX_NAMED]:
+        sentences.append([("In sub-goal ", ""), (f"{subgoal}", f"#g{subgoal}"), (f": {why[:MOST_SAID]}", "")])
+    return sentences
 
 
 def _link(step: Step) -> tuple[str, str]:

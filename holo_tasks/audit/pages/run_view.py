@@ -207,6 +207,8 @@ class Story:
     frames: dict[str, e.FrameTaken] = field(default_factory=dict)
     guided: list[tuple[str, str]] = field(default_factory=list)
     """Events outside of all sub-goals, as in `Step.guided`."""
+    asked_model: list[tuple[int, str]] = field(default_factory=list)
+    """The sub-goals in which a playbook asked the model, each with the reason."""
     done_before: list[e.DoneBefore] = field(default_factory=list)
     """Items that were skipped, because earlier runs had finished them."""
     begun: str = ""
@@ -269,6 +271,8 @@ class StoryBuilder:
                 story.done_before += event.items
             case e.KillSeen():
                 story.kills.append(event.reason)
+            case e.LayerChanged(source="playbook", target="model"):
+                story.asked_model.append((event.subgoal, event.reason))
             case e.FrameTaken():
                 story.frames.setdefault(event.sha256, event)
                 self._shot = event.sha256
