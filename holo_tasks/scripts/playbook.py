@@ -270,6 +270,11 @@ class Goal(Part):
         return self
 
     @cached_property
+    def rules_of_interruptions(self) -> tuple[Rule, ...]:
+        """The rules that remove interruptions."""
+        return tuple(one.rule(name) for name, one in self.interruptions.items())
+
+    @cached_property
     def rules_of_steps(self) -> tuple[Rule, ...]:
         """The rules that do the steps in their order."""
         return rules_of_steps(self.steps, self.dialogs)
@@ -331,7 +336,7 @@ class Playbook(Part):
 
     def rules_of(self, goal: str) -> tuple[Rule, ...]:
         """Return a goal's rules in order: interruptions, its rules with the shared ones inserted, rules of steps."""
-        rules = [one.rule(name) for name, one in self.goals[goal].interruptions.items()]
+        rules = [*self.goals[goal].rules_of_interruptions]
         for entry in self.goals[goal].rules:
             if isinstance(entry, Rule):
                 rules.append(entry)

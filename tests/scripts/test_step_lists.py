@@ -183,6 +183,7 @@ def test_a_field_is_clicked_again_if_something_was_removed_before_the_typing() -
         brain._past.append(Turn(call["tool_name"], decision.step["thought"], call))
         return decision.rule
 
+    assert all(one is other for one, other in zip(brain.rules, brain.playbook.rules_of("store"), strict=True))
     pages = [form(), tip(form()), form(), form(), form(), tip(form("Record AB-1")), form("Record AB-1")]
     assert [decided(each) for each in pages] == ["step-1", "tip", "step-1", "step-2", "step-3", "tip", "step-4"]
 
