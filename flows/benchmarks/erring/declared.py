@@ -25,6 +25,7 @@ from holo_tasks import (
     recover_to,
     subgoal,
 )
+from holo_tasks.run.subgoal_options import AS_AROUND
 from holo_tasks.scripts.hands import Hands
 
 file_declared = filing(CASHBOOK, confirm=True)
@@ -135,10 +136,10 @@ async def page_plain(goal: str, key: str) -> str:
     return said
 
 
-@subgoal(title="A page", key="{key}", effect=Effect(press_once=("Submit", "Login", "Send")))
-async def page_declared(goal: str, key: str) -> str:
+@subgoal(title="A page", key="{key}")
+async def page_declared(goal: str, key: str, button: str) -> str:
     """Work on a page where its button is declared. A page has no place in which to look for the effect: no probe."""
-    said: str = await pursue(goal)
+    said: str = await pursue(goal, options=SubgoalOptions(effect=Effect(press_once=button) if button else AS_AROUND))
     return said
 
 

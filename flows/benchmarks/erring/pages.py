@@ -23,6 +23,8 @@ CONTROLS = """[...document.querySelectorAll(
   .map(([each, box]) => [
     `${each.tagName} ${each.id} ${(each.innerText || each.value || "").slice(0, 30)}`,
     box.left, box.top, box.width, box.height])"""
+BUTTONS = {"click-checkboxes": "Submit", "enter-text": "Submit", "form-sequence-2": "Submit", "login-user": "Login"}
+"""Label of the button that ends a page, where it is the same for each seed."""
 WORDS = 'getElementById("query").innerText'
 """Expression by which the oracle reads the task."""
 
@@ -85,7 +87,9 @@ class Page:
         return {"early": answer("done"), "invented": answer("done")}
 
     async def run_agent(self, arm: str) -> object:
-        return await (page_declared if arm == "declared" else page_plain)(self.goal, self._key)
+        if arm == "declared":
+            return await page_declared(self.goal, self._key, BUTTONS.get(self.task, ""))
+        return await page_plain(self.goal, self._key)
 
     async def judged(self) -> Verdict:
         done, reward = await asyncio.to_thread(self.tab.value, "[WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]")
