@@ -16,9 +16,12 @@ import javax.swing.JSpinner;
 import javax.swing.JTable;
 import javax.swing.JTextArea;
 import javax.swing.JTextField;
+import javax.swing.JTextPane;
 import javax.swing.SwingUtilities;
 import javax.swing.Timer;
 import javax.swing.text.JTextComponent;
+import javax.swing.text.SimpleAttributeSet;
+import javax.swing.text.StyleConstants;
 
 /** The fields of one_field_tk, of Swing. Run: java OneFieldSwing.java STATE */
 public class OneFieldSwing {
@@ -46,6 +49,11 @@ public class OneFieldSwing {
     table.setCellSelectionEnabled(true);
     JTextField entry = new JTextField("held before", 30), empty = new JTextField(30);
     JTextArea area = new JTextArea("first\n\nthird\nfourth\n", 6, 40);
+    JTextPane rich = new JTextPane();
+    rich.setText("first\nsecond third");
+    SimpleAttributeSet bold = new SimpleAttributeSet();
+    StyleConstants.setBold(bold, true);
+    rich.getStyledDocument().setCharacterAttributes(6, 6, bold, false);
     JSpinner spin = new JSpinner();
     spin.setValue(12);
     JComboBox<String> combo = new JComboBox<>(new String[] {"one", "two", "three"});
@@ -57,12 +65,14 @@ public class OneFieldSwing {
     fields.put("entry", entry);
     fields.put("empty", empty);
     fields.put("area", area);
+    fields.put("rich", rich);
     fields.put("spin", spun);
     fields.put("combo", combined);
     JPanel whole = new JPanel();
     whole.setLayout(new BoxLayout(whole, BoxLayout.Y_AXIS));
     table.setPreferredScrollableViewportSize(new Dimension(420, 80));
-    for (Component each : new Component[] {new JScrollPane(table), entry, empty, new JScrollPane(area), spin, combo}) {
+    Component[] shown = {new JScrollPane(table), entry, empty, new JScrollPane(area), rich, spin, combo};
+    for (Component each : shown) {
       whole.add(each);
     }
     JFrame frame = new JFrame("One field");

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QTableWidget,
     QTableWidgetItem,
+    QTextEdit,
     QVBoxLayout,
     QWidget,
 )
@@ -35,6 +36,7 @@ for row in range(4):
         table.setItem(row, column, QTableWidgetItem(f"r{row}c{column}"))
 table.setCurrentCell(1, 1)
 entry, empty, area, spin = QLineEdit("held before"), QLineEdit(), QPlainTextEdit(LINES), QSpinBox()
+rich = QTextEdit("first<br>second <b>third</b>")
 spin.setMaximum(1000)
 spin.setValue(12)
 combo, choice = QComboBox(editable=True), QComboBox()
@@ -43,10 +45,10 @@ for each in (combo, choice):
     each.setCurrentIndex(1)
 check, button = QCheckBox("Urgent"), QPushButton("Save")
 fields = {
-    "entry": entry, "empty": empty, "spin": spin, "area": area, "combo": combo, "choice": choice, "check": check,
-    "button": button,
+    "entry": entry, "empty": empty, "spin": spin, "area": area, "rich": rich, "combo": combo, "choice": choice,
+    "check": check, "button": button,
 }  # fmt: skip
-for widget in (table, entry, empty, spin, area, combo, choice, check, button):
+for widget in (table, entry, empty, spin, area, rich, combo, choice, check, button):
     layout.addWidget(widget)
 
 
@@ -65,6 +67,7 @@ def tell() -> None:
             "empty": empty.text(),
             "spin": spin.text(),
             "area": area.toPlainText(),
+            "rich": rich.toPlainText(),
             "combo": combo.currentText(),
             "choice": choice.currentText(),
             "check": str(check.isChecked()),

@@ -92,9 +92,9 @@ class CaretProbe:
 
     def _select_one(self, arrow: int, opposite: int, drawn_s: float) -> Step:
         """Select one more character or cell, and undo that."""
-        before, _ = self._drawn()
+        before = self.picture()
         self._press(keynames.SHIFT, arrow)
-        changed = self._changed(before, drawn_s)
+        changed = self.changed(before, drawn_s)
         if not changed:
             return "nothing"
         self._press(keynames.SHIFT, opposite)
@@ -108,7 +108,11 @@ class CaretProbe:
             return "text"
         return "blank" if len(wide) == 1 and _is_blank(before, wide[0]) else "table"
 
-    def _changed(self, before: Pixels, drawn_s: float) -> list[Box]:
+    def picture(self) -> Pixels:
+        """Return the screen once the program has read its keys."""
+        return self._drawn()[0]
+
+    def changed(self, before: Pixels, drawn_s: float = DRAWN_S) -> list[Box]:
         """Return the boxes that were redrawn, once the program has read its keys and drawn."""
         (after, until), last = self._drawn(drawn_s), list[Box]()
         while True:

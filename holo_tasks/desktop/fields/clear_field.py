@@ -57,7 +57,7 @@ class FieldClearing:
         self._fields = fields
         self._press = press
         self._interrupt = interrupt
-        self._cells = CellCheck(focused, fields, press, interrupt)
+        self._cells = CellCheck(focused, probe, press, interrupt)
 
     def focus(self, last_event_ns: int) -> Focus:
         """Return the focused control, once the program has finished with the last input."""
@@ -73,7 +73,7 @@ class FieldClearing:
         """
         match focus.kind:
             case "field":
-                self._clear_text()
+                self._clear_text(in_table=focus.in_table)
             case "segment":
                 self._clear_segments()
             case "edited cell":
@@ -88,18 +88,23 @@ class FieldClearing:
             case "no text":
                 raise InvalidUsage(NO_TEXT.format(_capital(focus.name)))
             case "unknown":
-                self._clear_unknown(far=far or focus.viewer)
+                self._clear_unknown(far=far or focus.viewer, in_table=focus.in_table)
         return focus
 
-    def _clear_text(self) -> None:
+    def _clear_text(self, *, in_table: bool = False) -> None:
         """Select all text of the field, and delete it.
 
         Ctrl+A would not do: in Tk on X11, as in Emacs, it moves to the start of the line. Selecting from the very start
         to the very end works in Tk, GTK, Qt and Chromium, in fields of several lines. Fields of one line know the keys
         without Ctrl only in Qt, and elsewhere these keys do no harm. The text is deleted and not typed over, because in
-        Tk a paste does not replace a selection.
+        Tk a paste does not replace a selection. In the cells of Qt and Swing, the table takes the keys with Ctrl.
         """
-        self._cells.delete(self._select_all)
+
+        def select() -> None:
+            self._go_to_start(in_table=in_table)
+            self._select_rest(in_table=in_table)
+
+        self._cells.delete(select)
 
     def _clear_segments(self) -> None:
         """Delete each part of a date or time field, and go to the first part. Arrows do not leave the field."""
@@ -113,19 +118,17 @@ class FieldClearing:
         for _ in range(MOST_SEGMENTS - 1):
             self._press(arrow)
 
-    def _go_to_start(self) -> None:
-        self._press(keynames.CONTROL, keynames.HOME)
+    def _go_to_start(self, *, in_table: bool) -> None:
+        if not in_table:
+            self._press(keynames.CONTROL, keynames.HOME)
         self._press(keynames.HOME)
 
-    def _select_all(self) -> None:
-        self._go_to_start()
-        self._select_rest()
-
-    def _select_rest(self) -> None:
-        self._press(keynames.CONTROL, keynames.SHIFT, keynames.END)
+    def _select_rest(self, *, in_table: bool) -> None:
+        if not in_table:
+            self._press(keynames.CONTROL, keynames.SHIFT, keynames.END)
         self._press(keynames.SHIFT, keynames.END)
 
-    def _clear_unknown(self, *, far: bool) -> None:
+    def _clear_unknown(self, *, far: bool, in_table: bool) -> None:
         """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text.
 
         If they have no effect, only another machine's field is cleared, because its answer may be late.
@@ -136,12 +139,12 @@ class FieldClearing:
                 self._clear_text()
             return
         if found == "text":
-            self._go_to_start()
+            self._go_to_start(in_table=in_table)
             # A table that was being edited may have used these keys for itself.
             found = self._confirmed(self._probe.after_start, unlike=("table", "nothing"))
         if found != "text":
             raise InvalidUsage(TABLE)
-        self._cells.delete(self._select_rest)
+        self._cells.delete(partial(self._select_rest, in_table=in_table))
 
     @staticmethod
     def _confirmed(probe: Callable[[], Found], unlike: Sequence[Found]) -> Found:

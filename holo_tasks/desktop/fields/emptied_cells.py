@@ -13,8 +13,8 @@ from holo_tasks.core.elements.elements import CELLS, FOCUSED, Element, ElementTr
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input import keynames
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.desktop.fields.caret_probe import LEAST_CHANGE, Press
-from holo_tasks.desktop.fields.changed_field import Fields, Pixels, changes
+from holo_tasks.desktop.fields.caret_probe import CaretProbe, Press
+from holo_tasks.desktop.fields.changed_field import Pixels
 from holo_tasks.desktop.fields.focused_field import FocusedField
 from holo_tasks.desktop.stop.interrupt import Interrupt
 
@@ -35,22 +35,23 @@ Cells = Mapping[Box, str]
 class CellCheck:
     """Compares the cells of the focused program before and after a field is selected and emptied."""
 
-    def __init__(self, focused: FocusedField, fields: Fields, press: Press, interrupt: Interrupt) -> None:
+    def __init__(self, focused: FocusedField, probe: CaretProbe, press: Press, interrupt: Interrupt) -> None:
         self._focused = focused
-        self._fields = fields
+        self._probe = probe
         self._press = press
         self._interrupt = interrupt
 
     def delete(self, select: Callable[[], None]) -> None:
         """Select a field's text by ``select``, and delete it. Raises `InvalidUsage` if cells of a table are affected.
 
-        They are affected if they are drawn anew after the selecting, which changes no text, or if they are empty after
-        the deleting and the field is not. A form may empty cells by itself when a field is emptied.
+        They are affected if several are drawn anew after the selecting, which changes no text, or if they are empty
+        after the deleting and the field is not. One cell may be open for editing, unreported. A form may empty cells by
+        itself when a field is emptied.
         """
         cells = {box: text for box, text in self._cells().items() if text}
-        before = self._fields.picture() if cells else None
+        before = self._probe.picture() if cells else None
         select()
-        if before is not None and self._drawn(before, cells):
+        if before is not None and len(self._drawn(before, cells)) > 1:
             raise InvalidUsage(SELECTED)
         self._press(keynames.DELETE)
         if before is None or not (drawn := self._drawn(before, cells)):
@@ -63,15 +64,12 @@ class CellCheck:
     def _undo(self, emptied: Cells) -> str:
         """Press Ctrl+Z, and return the error."""
         self._press(keynames.CONTROL, ord("z"))
-        self._fields.look(time.monotonic_ns())
         now = self._read(lambda now: _holds(now, emptied))
         return EMPTIED.format(count=len(emptied), outcome=UNDONE if _holds(now, emptied) else NOT_UNDONE)
 
     def _drawn(self, before: Pixels, cells: Cells) -> Cells:
         """Return the cells whose pixels have changed."""
-        after, _ = self._fields.look(time.monotonic_ns())
-        whole = Box(0, 0, *after.size)
-        changed = changes(before, after, whole, LEAST_CHANGE) if before.size == after.size else [whole]
+        changed = self._probe.changed(before)
         return {box: text for box, text in cells.items() if any(box.intersects(each) for each in changed)}
 
     def _read(self, reached: Callable[[Cells], bool]) -> Cells:

@@ -66,6 +66,7 @@ class Focus:
     ``kind`` is its `Kind`, and ``name`` its name in messages. ``office`` says that it is a cell of a LibreOffice sheet,
     and ``place`` is the name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells``
     says that the program's accessibility tree was read. ``viewer`` says that the window shows another machine's screen.
+    ``in_table`` says that it is a field of one line in a table, which may use Ctrl with Home and End for itself.
     """
 
     kind: Kind
@@ -75,6 +76,7 @@ class Focus:
     value: str = ""
     tells: bool = False
     viewer: bool = False
+    in_table: bool = False
 
     @property
     def is_office_cell(self) -> bool:
@@ -140,6 +142,9 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
         read_only = READ_ONLY in controls[-1].states
         kind: Kind = "cell" if sheet else "no text" if read_only else "unknown"
         return Focus(kind, _name(controls[-1]), tells=True)
+    if focused and app.toolkit.lower().startswith("qt"):
+        # Qt does not report the editor of a cell that is open for editing.
+        return Focus("unknown", tells=True, in_table=any(each.role == "cell" for each in focused))
     if focused:
         return Focus("cell" if focused[-1].role == "cell" else "no text", _name(focused[-1]), tells=True)
     return Focus("unknown", tells=True)
@@ -175,7 +180,8 @@ def _field(tree: ElementTree, element: Element) -> Focus:
         return Focus("segment" if _is_segment(tree, element) else "field", _name(element), tells=True)
     # A sheet in a page may receive its keys in an invisible empty field, or report its cells as editable.
     unsure = page is not None and not element.protected and (not element.value or element.role == "cell")
-    return Focus("unknown" if unsure else "field", _name(element), tells=True)
+    in_table = "multi line" not in element.states and any(each.role in CONTAINERS for each in above)
+    return Focus("unknown" if unsure else "field", _name(element), tells=True, in_table=in_table)
 
 
 def _is_segment(tree: ElementTree, element: Element) -> bool:
