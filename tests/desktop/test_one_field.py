@@ -195,14 +195,19 @@ async def test_all_parts_of_a_date_are_replaced(program):
         assert (await program.rests())["fields"] == {**before["fields"], "date": date}
 
 
+async def caret_repaints(desktop: VirtualDesktop, field: Point) -> bool:
+    """Take a picture, and return whether an area in the row of a field is known to repaint by itself."""
+    await desktop.look()
+    return any(box.top <= field.y < box.bottom for box in await desktop.repainting_areas())
+
+
 async def test_a_field_whose_caret_has_blinked_for_a_while_is_replaced(program):
-    """Tk redraws the whole field at each blink, so the field counts as an area that repaints by itself."""
+    """The caret of Tk then counts as an area that repaints by itself."""
     at = program.at("entry")
     await program.desktop.do(Write("a text of some length", overwrite=True, at=at))
     until = time.monotonic() + PATIENCE_S
-    while not any(box.contains(at) for box in await program.desktop.repainting_areas()):
-        if program.toolkit != "tk" or time.monotonic() >= until:
-            break
+    while program.toolkit == "tk" and not await caret_repaints(program.desktop, at):
+        assert time.monotonic() < until
         await asyncio.sleep(0.2)
     await program.desktop.do(Click(Point(at.x - 20, at.y)))
     await program.desktop.do(Write("another", overwrite=True))
@@ -233,10 +238,16 @@ async def test_no_other_cell_of_a_table_changes(program):
 async def test_only_the_cell_that_is_open_for_editing_is_overwritten(program):
     if program.toolkit not in ("gtk3", "qt", "swing"):
         pytest.skip("its cells do not open, or open as they are typed into")
-    await program.desktop.do(Click(program.at("table"), count=2))
-    await program.rests()
-    before = grid(program)
-    await program.desktop.do(Write("opened", overwrite=True, press_enter=True))
+    before, until = grid(program), time.monotonic() + PATIENCE_S
+    while True:
+        await program.desktop.do(Click(program.at("table"), count=2))
+        await program.rests()
+        try:
+            await program.desktop.do(Write("opened", overwrite=True, press_enter=True))
+            break
+        except InvalidUsage:  # a busy Java tells too late of its fields
+            assert (grid(program), time.monotonic() < until) == (before, True)
+            await program.desktop.do(Hotkey(("esc",)))
     await program.rests()
     changed = [text for place, text in grid(program).items() if text != before[place]]
     assert changed == ["opened"]

@@ -92,14 +92,17 @@ class CellCheck:
 
 
 def cells_beside(tree: ElementTree, pid: int) -> dict[Box, str]:
-    """Return the texts of a program's cells, without those that contain the control with the keyboard."""
+    """Return the texts of a program's cells, without those at or around the control with the keyboard.
+
+    Qt reports cells that are scrolled out of sight at the places of controls below the table.
+    """
     around = {above.id for each in _focused(tree, pid) for above in (each, *tree.ancestors(each))}
-    inside = [each.box.center for each in _focused(tree, pid) if each.on_screen]
+    at = [each.box for each in _focused(tree, pid) if each.on_screen]
     return {
         each.box: _text(tree, each)
         for each in tree.elements
         if (each.pid == pid and each.role in CELLS and each.on_screen and each.id not in around)
-        and not any(each.box.contains(point) for point in inside)
+        and not any(each.box.intersects(box) for box in at)
     }
 
 
