@@ -52,7 +52,7 @@ def variables(command: Sequence[str], environment: Mapping[str, str], added: Col
     unchanged. Nothing is returned if ``environment`` has NO_AT_BRIDGE, or for a command in `ELSEWHERE`.
     """
     found: dict[str, str] = {}
-    if environment.get("NO_AT_BRIDGE") or ELSEWHERE.intersection(Path(word).name for word in command[:1]):
+    if environment.get("NO_AT_BRIDGE") or has_other_files(command):
         return found
     java = environment.get("JAVA_TOOL_OPTIONS", "")
     if has_java_wrapper() and CHOICE not in java:
@@ -61,6 +61,11 @@ def variables(command: Sequence[str], environment: Mapping[str, str], added: Col
     if has_gtk2_modules() and "atk-bridge" not in modules:
         found["GTK_MODULES"] = f"{modules}:{GTK2_MODULES}".lstrip(":")
     return {name: text for name, text in found.items() if name not in added}
+
+
+def has_other_files(command: Sequence[str]) -> bool:
+    """Return whether a command starts its program with other files than those of this machine, as flatpak does."""
+    return bool(ELSEWHERE.intersection(Path(word).name for word in command[:1]))
 
 
 def why_no_elements(pid: int) -> str:

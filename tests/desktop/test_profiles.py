@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ PAGE = "file:///etc/os-release"
 BROWSER = "chromium --no-sandbox --test-type --disable-gpu --disable-background-networking --disable-sync"
 OFFICE = "libreoffice --nologo"
 UNIQUE = f"/usr/bin/python3 {APPS / 'unique_gtk3.py'}"
+UNIQUE_QT = f"{sys.executable} {APPS / 'unique_qt.py'}"
 SLOW_S = 40.0
 DOCUMENTS = ("report.xlsx", "os-release")
 needs_office = pytest.mark.skipif(not shutil.which("libreoffice"), reason="needs LibreOffice")
@@ -134,6 +136,27 @@ async def test_an_office_document_opens_on_the_desktop_though_a_person_has_the_o
 
 async def test_a_gtk_program_opens_its_file_on_the_desktop_though_a_person_has_it_open(somebody, until):
     await beside(somebody, f"{UNIQUE} /etc/hostname", f"{UNIQUE} /etc/os-release", until)
+
+
+async def test_a_program_with_a_socket_among_temporary_files_opens_its_file_on_the_desktop(
+    somebody, until, nothing_left
+):
+    await beside(somebody, f"{UNIQUE_QT} /etc/hostname", f"{UNIQUE_QT} /etc/os-release", until)
+
+
+async def test_a_failed_start_beside_a_running_instance_names_the_option(somebody, home, until):
+    theirs = {"TMPDIR": tempfile.gettempdir()}
+    with pytest.raises(DesktopFailed) as alone:
+        await VirtualDesktop.start(app=f"{UNIQUE_QT} /etc/os-release x", env=theirs)
+    assert "instance" not in str(alone.value)
+    somebody.start(f"{UNIQUE_QT} /etc/hostname")
+    assert await until(lambda: "hostname - Unique" in somebody.titles())
+    with pytest.raises(DesktopFailed, match=r"with status 3 without.*add to its command the option by which.*HOME=FOL"):
+        await VirtualDesktop.start(app=f"{UNIQUE_QT} /etc/os-release 3", env=theirs, app_timeout_s=SLOW_S)
+    assert await until(lambda: "os-release - Unique" in somebody.titles())
+    with pytest.raises(DesktopFailed) as other:
+        await VirtualDesktop.start(app=[sys.executable, "-c", "raise SystemExit(3)"])
+    assert "instance" not in str(other.value), "another script of the same interpreter"
 
 
 async def test_the_error_for_a_handed_over_document_names_the_option(somebody, home, until):

@@ -15,7 +15,9 @@ from typing import IO
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.profiles import office
+from holo_tasks.desktop.profiles.instances import has_running_instance
 from holo_tasks.desktop.profiles.programs import ProgramKind, look_up, names_profile
+from holo_tasks.desktop.profiles.wrappers import command_in_terminal
 from holo_tasks.desktop.programs.other_user import OtherUser
 from holo_tasks.desktop.session import leftovers
 from holo_tasks.machine.private import FOLDER, own_folder
@@ -23,7 +25,7 @@ from holo_tasks.machine.private import FOLDER, own_folder
 INNER, LOCK = "profile", "desktop"
 """The profile's folder, and the lock file, which holds the name of the desktop that uses it."""
 HANDED_ON = "If it handed its document to an instance that runs already, add to its command {}."
-ANY_OPTION = "the option by which it starts an instance of its own"
+ANY_OPTION = "the option by which it starts an instance of its own, or `env HOME=FOLDER` before it"
 SNAP_SEES = (
     "It is a snap, which has a /tmp of its own and so may not see the cookie of this display: install it as a package "
     "of the distribution."
@@ -34,12 +36,16 @@ ELSEWHERE = {"HOME", "XDG_CONFIG_HOME"}
 
 @dataclass
 class Profile:
-    """The command of a program and its profile. ``folder`` is ``None`` if the program uses its usual profile."""
+    """The command of a program and its profile. ``folder`` is ``None`` if the program uses its usual profile.
+
+    ``files`` tell the program from others.
+    """
 
     command: list[str]
     folder: Path | None = None
     kind: ProgramKind | None = None
     is_snap: bool = False
+    files: Sequence[Path] = ()
     _documents: set[Path] = field(default_factory=set)
     _lock: IO[bytes] | None = None
 
@@ -47,7 +53,9 @@ class Profile:
         """Return advice for a program without a window. ``status`` is its exit status, ``None`` while it still runs."""
         if self.is_snap:
             return SNAP_SEES
-        if status != 0 or self.folder is not None:
+        if self.folder is not None or command_in_terminal(self.command):
+            return ""
+        if status != 0 and not has_running_instance(self.files):
             return ""
         return HANDED_ON.format(self.kind.option if self.kind else ANY_OPTION)
 
@@ -97,13 +105,13 @@ def profile_for(
             with contextlib.suppress(OSError):
                 stale.unlink(missing_ok=True)
     words = [*command[: found.place + 1], *kind.words(folder), *command[found.place + 1 :]]
-    return Profile(words, folder, kind, found.is_snap, set(documents), lock)
+    return Profile(words, folder, kind, found.is_snap, found.files, set(documents), lock)
 
 
 def as_it_is(command: Sequence[str], path: str | None) -> Profile:
     """Return the unchanged command, for a display that belongs to a person."""
     found = look_up(command, path)
-    return Profile(list(command), None, found.kind, found.is_snap)
+    return Profile(list(command), None, found.kind, found.is_snap, found.files)
 
 
 def place_for(desktop: Path) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from holo_tasks.accessibility.bus import CHROMIUM
 from holo_tasks.desktop.profiles import office
+from holo_tasks.desktop.profiles.instances import identifying_files
 from holo_tasks.desktop.profiles.wrappers import files_of_program, place_of_program
 
 OFFICE = re.compile(r"libreoffice[\d.]*|loffice|soffice(\.bin)?|oosplash|lo(base|calc|draw|impress|math|web|writer)")
@@ -55,22 +56,27 @@ class ProgramKind:
 
 @dataclass(frozen=True, slots=True)
 class FoundProgram:
-    """The kind of a command's program, ``None`` if the table lacks it, and the index of the program in the command."""
+    """The kind of a command's program, ``None`` if the table lacks it, and the index of the program in the command.
+
+    ``files`` tell the program from others, as in `instances.identifying_files`.
+    """
 
     kind: ProgramKind | None
     place: int
-    is_snap: bool = False
+    is_snap: bool
+    files: Sequence[Path]
 
 
 def look_up(command: Sequence[str], path: str | None) -> FoundProgram:
     """Find the program of a command in the table; ``path`` is the search path."""
     place = place_of_program(command)
     kind, is_snap = None, False
-    for file in files_of_program(command[place], path):
+    files = list(files_of_program(command[place], path))
+    for file in files:
         is_snap = is_snap or str(file.parent) == SNAP
         kind = kind or next((each for each in KINDS if each.runs.fullmatch(file.name)), None)
         kind = kind or (BROWSER if _is_electron(file) else None)
-    return FoundProgram(kind, place, is_snap)
+    return FoundProgram(kind, place, is_snap, identifying_files(command, place, files))
 
 
 def names_profile(kind: ProgramKind, command: Sequence[str]) -> bool:

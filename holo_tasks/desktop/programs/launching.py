@@ -14,13 +14,14 @@ from holo_tasks.desktop.profiles.profile import Profile, as_it_is, profile_for
 from holo_tasks.desktop.profiles.programs import BROWSER
 from holo_tasks.desktop.profiles.wrappers import place_of_program
 from holo_tasks.desktop.programs.interpreter_scripts import StartedProgram
-from holo_tasks.desktop.programs.other_user import OtherUser, OtherUserFolders, create_folders
+from holo_tasks.desktop.programs.other_user import TEMPORARY, OtherUser, OtherUserFolders, create_folders
 from holo_tasks.desktop.programs.program import Program
 from holo_tasks.desktop.programs.shared_folder import VARIABLE as FILES
 from holo_tasks.desktop.programs.window_owners import remember
 from holo_tasks.desktop.sandbox.build_sandbox import build_sandbox
 from holo_tasks.desktop.sandbox.start import Sandbox
 from holo_tasks.desktop.x11.x_connection import XConnection
+from holo_tasks.machine.private import FOLDER
 
 
 @dataclass
@@ -66,6 +67,8 @@ class Launch:
             env |= {FILES: str(self.shared.path)}
         self.profile = self._profile(env.get("PATH"))
         command = self.profile.command
+        if folders is None and not (self.profile.is_snap or toolkits.has_other_files(command)):
+            env |= self._temporary_folder(env)
         if self.bus is not None and not self.bus.unavailable_reason:
             if self.profile.kind is BROWSER:
                 command = bus.with_accessibility(command, place_of_program(command))
@@ -91,6 +94,16 @@ class Launch:
             sandbox=self.sandbox,
             hint=self.profile.hint,
         )
+
+    def _temporary_folder(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables for a private folder for temporary files, which is deleted with the desktop.
+
+        Some programs find their running instance by a socket or a lock in that folder, and pass their document to it.
+        """
+        folder = self.folder / TEMPORARY
+        folder.mkdir(FOLDER)
+        names = {"TMPDIR"} | {"TMP", "TEMP"} & set(env)
+        return {name: str(folder) for name in names - set(self.order["added"])}
 
     def _profile(self, path: str | None) -> Profile:
         """Return the program's profile: its usual one on a borrowed display, otherwise one for this desktop."""

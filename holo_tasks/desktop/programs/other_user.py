@@ -29,6 +29,8 @@ CHOWN, KILL, SETGID, SETUID = 0, 5, 6, 7
 NEEDED = {CHOWN: "CAP_CHOWN", KILL: "CAP_KILL", SETGID: "CAP_SETGID", SETUID: "CAP_SETUID"}
 
 PERSONAL = ("HOLO_HOME", "TMPDIR", "TMP", "TEMP", "OLDPWD", "MAIL", "CONDA_PREFIX")
+TEMPORARY = "tmp"
+"""Folder of a program's temporary files, in its private folder."""
 SHARED = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP")
 """XDG variables that the program keeps, because they do not name folders of one user."""
 
@@ -134,6 +136,7 @@ class OtherUserFolders:
             "SHELL": user.shell,
             "PWD": str(self.working_folder),
             "XDG_RUNTIME_DIR": str(self.folder),
+            "TMPDIR": str(self.folder / TEMPORARY),
         }
         return kept | {name: text for name, text in theirs.items() if name not in added}
 
@@ -162,6 +165,8 @@ def create_folders(user: OtherUser, desktop: Path, display: str, authority: Path
     if cookie is not None:
         xauth.write(made.authority, int(number), cookie)
         os.chown(made.authority, user.uid, user.gid)
+    (folder / TEMPORARY).mkdir(FOLDER)
+    os.chown(folder / TEMPORARY, user.uid, user.gid)
     os.chown(made.folder, user.uid, user.gid)  # last: in a folder that they own, they could place a symbolic link
     return made
 
