@@ -132,7 +132,7 @@ class StepsBuilder(Builder):
             if action is do[-1]:
                 then = then if self._needs_effect(visit, step, following) else []
                 item = [text for text in self._item_after(visit, step) if text not in then]
-                then = [*item, *then, *self._state_after(step)]
+                then = [*self._lasting([*item, *then], visit, step, following), *self._state_after(step)]
             if then:
                 action["after"] = then
             if waited > PATIENCE and action is do[-1]:
@@ -143,6 +143,18 @@ class StepsBuilder(Builder):
                 names = self._item(visit, step, before)
                 action = {"before": names, **action} if names else action
             yield action
+
+    def _lasting(
+        self, texts: Sequence[Any], visit: Visit, step: RecordedStep, following: RecordedStep | None
+    ) -> list[Any]:
+        """Return the conditions after a step that still held when the next step was decided.
+
+        A program may first show another page for a moment. The playbook may look at it before or after that.
+        """
+        if following is None:
+            return [*texts]
+        sight, values = self.seen[following.before.sha256].sight, self._done(visit, step)[0][2]
+        return [one for one in texts if not isinstance(one, str) or sight.has(label_of(one, values))]
 
     def _dialogs(self, path: Sequence[tuple[Visit, RecordedStep]]) -> list[str] | None:
         """Return the titles of the dialogs that the recordings had; ``None`` if the programs did not report them."""

@@ -116,6 +116,8 @@ class Act:
     """The element name that the program reports at the position of the click."""
     holds: str = ""
     """The text of the field after the typing, if it differs from the typed text."""
+    flash: Page | None = None
+    """A page that shows for a moment after the action, before the next page."""
 
 
 def page(*texts: tuple[int, int, str], fields: Sequence[tuple[int, int, str]] = ()) -> Page:
@@ -190,11 +192,14 @@ async def _record_part(recorder: Any, subgoal: int, part: Part, status: events.S
         done = {"gesture_kind": kind, "gesture": gesture, "before": before.sha256, "element": dict(act.element)}
         await tell(events.ActionIntended.model_validate(done | {"label": tool}), number)
         await tell(events.ActionDone(took_us=1, input_events=1), number)
-        await frame(pages[number], after, number)
+        seen, after = (pages[number], after) if act.flash is None else (act.flash, act.flash.shot)
+        await frame(seen, after, number)
         outcome = "changed" if before.sha256 != after.sha256 else "unchanged"
         judged = {"outcome": outcome, "before": before.sha256, "after": after.sha256, "changed_box": []}
         judged |= {"state": pages[number].state}
         await tell(events.Judged.model_validate(judged), number)
+        if act.flash is not None:
+            await frame(pages[number], shots[number], number)
         if act.holds:
             await tell(events.FieldRead(outcome="completed", held=act.holds, by="accessibility"), number)
     said, steps = _said(part), len(part.acts) + 1
