@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from holo_tasks.accessibility import protocol
+from holo_tasks.accessibility.announcement import announce
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.assembly import assemble_tree
-from holo_tasks.accessibility.connection import DAEMON, Connection, NoAnswer
+from holo_tasks.accessibility.connection import DAEMON, BoundedBus, Connection, NoAnswer
 from holo_tasks.accessibility.placement import View
 from holo_tasks.core.elements.elements import ElementTree
 
@@ -44,13 +45,24 @@ class Reader:
         self._names: list[str] | None = None
         self._applications: dict[str, Application] = {}
         self._last: tuple[object, ElementTree] | None = None
+        self._announced: BoundedBus | None = None
 
     def read(self, view: View) -> Future[ElementTree]:
         """Begin to read the current elements; the result comes after `LONGEST_S` or shortly after it at the latest."""
+        return asyncio.run_coroutine_threadsafe(self._read(view), self._open_loop())
+
+    def announce(self, for_programs: str) -> Future[None]:
+        """Begin to tell programs that their elements are read. ``for_programs`` is the bus's address for programs."""
+        return asyncio.run_coroutine_threadsafe(self._announce(for_programs), self._open_loop())
+
+    async def _announce(self, for_programs: str) -> None:
+        self._announced = await announce(self._address, for_programs)
+
+    def _open_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._loop.run_forever, name="elements", daemon=True).start()
-        return asyncio.run_coroutine_threadsafe(self._read(view), self._loop)
+        return self._loop
 
     @property
     def busy(self) -> frozenset[tuple[str, str]]:

@@ -35,7 +35,7 @@ async def test_a_new_or_ended_program_updates_the_tree(address: str) -> None:
 async def test_a_tree_is_refreshed_during_a_look(tmp_path: Path) -> None:
     """Only after recent requests for elements; otherwise programs are not asked."""
     told = tmp_path / "address"
-    app = ["sh", "-c", f"printf %s $AT_SPI_BUS_ADDRESS > {told}; exec xterm -e sleep 1000"]
+    app = ["sh", "-c", f"printf %s $DBUS_SESSION_BUS_ADDRESS > {told}; exec xterm -e sleep 1000"]
     async with VirtualDesktop(app=app) as desktop:
         liar = Liar(window(save=Told("Save")))
         await liar.enter(told.read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
@@ -57,6 +58,7 @@ class Elements:
         self._vault = vault
         self._bound = bound
         self._reader: Reader | None = None
+        self._opening = threading.Lock()
         self._ahead: Future[ElementTree] | None = None
         self._redrawn = ChangedPixels(link)
         self._early = False
@@ -117,12 +119,21 @@ class Elements:
             reading.cancel()
         return reading.result()
 
-    def _open_reader(self) -> Reader:
-        if self._reader is None:
-            from holo_tasks.accessibility.reader import Reader
+    def announce(self) -> None:
+        """Tell programs in the background that their elements are read, if the bus belongs to this desktop."""
+        if self._bus.process is not None and not self._bus.unavailable_reason:
+            threading.Thread(target=self._announce, name="announcement", daemon=True).start()
 
-            self._reader = Reader(self._bus.address)
-        return self._reader
+    def _announce(self) -> None:
+        self._open_reader().announce(self._bus.address_for_programs)
+
+    def _open_reader(self) -> Reader:
+        with self._opening:
+            if self._reader is None:
+                from holo_tasks.accessibility.reader import Reader
+
+                self._reader = Reader(self._bus.address)
+            return self._reader
 
     def _read(self, interrupt: Interrupt) -> ElementTree:
         if self._bus.unavailable_reason:
@@ -174,7 +185,7 @@ def _await_reading(reading: Future[ElementTree], interrupt: Interrupt) -> None:
 def name_bus(link: XConnection, bus: Bus) -> None:
     """Set the root window's property that names the accessibility bus.
 
-    Qt 5 and Java's wrapper look for the bus there. They ignore the variable AT_SPI_BUS_ADDRESS.
+    All toolkits but Qt 6 look for the bus there. Qt 6 asks the service of `accessibility.announcement`.
     """
     if bus.process is not None and not bus.unavailable_reason:
         address = bus.address_for_programs.encode()

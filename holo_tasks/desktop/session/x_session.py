@@ -318,6 +318,7 @@ class XSession:
         asleep = sleepers.look if sleepers else lambda: None
         on = self._bus or named_by(link, asked_for=self._order["accessibility"])
         self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
+        self._elements.announce()
         work = (
             self._work_in_flight(self._elements),
             [REMOTE_NOTE] if self._order["far"] else [],
