@@ -130,7 +130,7 @@ class Bus:
             return {}
         address = self.address_for_programs
         on = {"DBUS_SESSION_BUS_ADDRESS": address}
-        # AT_SPI_BUS_ADDRESS is not set, because Qt 6.4 then publishes nothing. A property of the X server has the address.
+        # With AT_SPI_BUS_ADDRESS Qt 6.4 would publish nothing. A property of the X server has the address, too.
         telling = {
             "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
             "GNOME_ACCESSIBILITY": "1",  # Firefox

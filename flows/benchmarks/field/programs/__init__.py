@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.field.program import Program
+from benchmarks.field.programs.calibre import Calibre
 from benchmarks.field.programs.django_admin import DjangoAdmin
 from benchmarks.field.programs.gnome_text_editor import GnomeTextEditor
 from benchmarks.field.programs.gnumeric import Gnumeric
@@ -13,5 +14,8 @@ from benchmarks.field.programs.jabref import JabRef
 from benchmarks.field.programs.midnight_commander import MidnightCommander
 from benchmarks.field.programs.sqlitebrowser import SqliteBrowser
 
-EVERY: tuple[type[Program], ...] = (HomeBank, Gnumeric, DjangoAdmin, SqliteBrowser, MidnightCommander, JabRef, GnomeTextEditor)
+EVERY: tuple[type[Program], ...] = (
+    *(HomeBank, Gnumeric, DjangoAdmin, SqliteBrowser, MidnightCommander),
+    *(JabRef, GnomeTextEditor, Calibre),
+)
 PROGRAMS: Mapping[str, type[Program]] = {each.name: each for each in EVERY}
