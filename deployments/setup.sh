@@ -10,7 +10,8 @@ for_test=(chromium freerdp2-x11 tigervnc-viewer xrdp xorgxrdp xserver-xorg-core 
 for_fleet=(postgresql redis-server bubblewrap procps)
 for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-writer libreoffice-gtk3 mousepad thunar claws-mail)
 # Programs that others wrote; PyPI's come from deployments/field.lock.
-for_field=(chromium dbus at-spi2-core xdotool homebank gnumeric sqlitebrowser mc xterm)
+for_field=(chromium dbus at-spi2-core xdotool homebank gnumeric sqlitebrowser mc xterm
+  jabref libatk-wrapper-java-jni x11-utils gnome-text-editor calibre)
 # What builds the container image and walls it in; nothing of Python's is needed for that.
 for_image=(bubblewrap buildah mmdebstrap python3-pip)
 case "${1:?demo, test, benchmark, field, fleet or image}" in
