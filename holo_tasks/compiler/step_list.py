@@ -288,14 +288,16 @@ class StepsBuilder(Builder):
         _, first, values = shown[0]
         names = {name: value for name, value in values.items() if self.parameters.kinds[name] in NAMING}
         found = dict.fromkeys(text for line in first.lines if (text := self._label_of_item(line, names)))
-        return [
+        came = [
             text
             for text in found
             if all(
                 after.has(label_of(text, told)) and not before.has(label_of(text, told))
                 for before, after, told in shown
             )
-        ][:MOST_SIGNS]
+        ]
+        # OCR may take an icon before a label for a letter.
+        return [text for text in came if not any(text != one and text.endswith(one) for one in came)][:MOST_SIGNS]
 
     def _label_of_item(self, line: Line, values: Mapping[str, Value]) -> str:
         """Return the words before a value of the item, with its parameter. Returns an empty string without both."""

@@ -68,9 +68,14 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
 
 
 def key_of_row(facts: Mapping[str, str], values: Mapping[str, Value]) -> str:
-    """Return the first text in the row of an element that is a value of the item, as a parameter; else ``""``."""
-    texts = [templated(text, values) for text in numbered(facts, "cell") if is_key(text, values)]
-    return next(iter(texts), "")
+    """Return the first text in the row of an element that is a value of the item, as a parameter.
+
+    In a form that is a table, the label of a field is its key. Returns an empty string without a key.
+    """
+    texts = numbered(facts, "cell")
+    keys = [templated(text, values) for text in texts if is_key(text, values)]
+    labels = [text for text in texts if text.endswith(":")] if facts.get("role") in FIELDS else []
+    return next(iter([*keys, *labels]), "")
 
 
 def is_key(text: str, values: Mapping[str, Value]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import TEXTS, Element, ElementTree
+from holo_tasks.core.elements.elements import CELLS, TEXTS, Element, ElementTree
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
 """Roles of controls that are checked or not."""
@@ -75,7 +75,8 @@ def numbered(facts: Mapping[str, str], name: str) -> list[str]:
 
 def _place(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     found = tree.single(tree.find(element.role, element.name))
-    named = [above for above in tree.ancestors(element) if known(above).name]
+    # The name of a cell is its content, which belongs to one item.
+    named = [above for above in tree.ancestors(element) if known(above).name and above.role not in CELLS | {"row"}]
     dialog = next(filter(tree.is_dialog, named), None)
     containers = [dialog, *named] if dialog is not None else named if tree.in_front(found) != [element] else []
     if container := _first_with_only(containers, element, found, tree):

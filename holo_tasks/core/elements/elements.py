@@ -84,9 +84,10 @@ DIALOGS = frozenset({"dialog", "alert", "alert dialog", "file chooser", "color c
 """Roles of windows, and of parts of a page, that lie over the rest of their program."""
 
 ROWS = frozenset({"row", "list item", "tree item"})
+CARDS = frozenset({"article"})
 CELLS = frozenset({"cell", "row header"})
 HEADINGS = frozenset({"column header"})
-"""Roles of the parts of tables and lists."""
+"""Roles of the parts of tables and lists. A card has the contents of a row in any arrangement, below a heading."""
 
 ALERTS = frozenset({"alert", "alert dialog"})
 TEXTS = frozenset({"label", "heading", "paragraph"})
@@ -257,16 +258,18 @@ class ElementTree:
         return [each for each, dialog in zip(there, dialogs, strict=True) if dialog == max(dialogs)]
 
     def row_of(self, element: Element) -> list[Element]:
-        """Return the named elements in the table row or list item of an element, in order, without its own parts.
+        """Return the named elements in the row of an element, in order, without its own parts.
 
-        Some toolkits report cells without rows. There the cells of the table at the same height count. Returns an empty
-        list for an element outside tables and lists.
+        That is a row of a table, an item of a list, or a card of a page, such as a post of a blog. Of a card only the
+        headings count, because its text may name other items. Some toolkits report cells without rows. There the cells
+        of the table at the same height count. Returns an empty list for an element elsewhere.
         """
         above = [element, *self.ancestors(element)]
-        row = next((each for each in above if each.role in ROWS), None)
         cell = next((each for each in above if each.role in CELLS), element)
+        kinds = ROWS if cell.role in CELLS else ROWS | CARDS
+        row = next((each for each in above if each.role in kinds), None)
         if row is not None and (inside := [*self.below(row)]):
-            found = inside
+            found = [each for each in inside if each.role == "heading"] if row.role in CARDS else inside
         elif cell.role not in CELLS:
             return []
         else:

@@ -22,6 +22,9 @@ PRESSED = BUTTONS | {"list item", "tree item", "combo box", "row", "cell", "icon
 """Roles of controls that a press hits as a whole, whatever inner element is under the pointer."""
 FIELD, AREAS = "text field", frozenset({"panel", "viewport", "section", "unknown"})
 """The role of a field, and roles of the areas inside a field that draw its text."""
+ITEMS = frozenset({"list item", "tree item", "row", "cell"})
+"""Roles of parts of lists and tables. They may hold fields, which a press hits instead of them."""
+FIELDS = frozenset({"text field", "password field", "spin button", "date editor"})
 SPACE = keysym("space")
 _SINGLE = (frozenset({SPACE}), frozenset({RETURN}))
 DEFAULT = "is default"
@@ -53,9 +56,16 @@ def hit_by(tree: ElementTree, gesture: Gesture) -> Element | None:
 
 
 def pressed_at(tree: ElementTree, at: Point) -> Element | None:
-    """Return the element that a press at a point hits: the innermost one there, or the control that contains it."""
+    """Return the element that a press at a point hits: the innermost one there, or the control that contains it.
+
+    A field in a cell or in an item of a list is hit itself, because it takes the keyboard.
+    """
     found = tree.at(at)
-    return None if found is None else _pressed(tree, found, at)
+    if found is None:
+        return None
+    pressed = _pressed(tree, found, at)
+    field = next((each for each in (found, *tree.ancestors(found)) if each.role in FIELDS), None)
+    return field if field is not None and pressed.role in ITEMS and pressed in tree.ancestors(field) else pressed
 
 
 def names_at(tree: ElementTree, at: Point) -> tuple[str, ...]:

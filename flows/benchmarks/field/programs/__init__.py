@@ -13,9 +13,10 @@ from benchmarks.field.programs.homebank import HomeBank
 from benchmarks.field.programs.jabref import JabRef
 from benchmarks.field.programs.midnight_commander import MidnightCommander
 from benchmarks.field.programs.sqlitebrowser import SqliteBrowser
+from benchmarks.field.programs.tiddlywiki import TiddlyWiki
 
 EVERY: tuple[type[Program], ...] = (
     *(HomeBank, Gnumeric, DjangoAdmin, SqliteBrowser, MidnightCommander),
-    *(JabRef, GnomeTextEditor, Calibre),
+    *(JabRef, GnomeTextEditor, Calibre, TiddlyWiki),
 )
 PROGRAMS: Mapping[str, type[Program]] = {each.name: each for each in EVERY}
