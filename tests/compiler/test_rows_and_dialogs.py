@@ -12,8 +12,9 @@ import pytest
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.input.pressed_elements import pressed_at
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound, is_title
+from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound, find_element, is_title
 from holo_tasks.scripts.misfit import misfit_of
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
 from holo_tasks.scripts.rules import Decision, find, follow
@@ -131,6 +132,65 @@ def test_a_row_without_a_value_of_the_item_is_left_to_the_model(tmp_path: Path) 
     playbook, told, _ = compiled(tmp_path, trace)
     assert playbook.goals["look-up"].steps[0].kind == "by_model"
     assert "no value of the item is in its row" in str(told)
+
+
+def form(values: Sequence[str], *labels: str) -> Tree:
+    """Return a form that is a table: each field has the same name, and its label is a cell before it."""
+    tree = Tree()
+    table = tree.add("table", "", Box(0, 60, 720, 320), tree.window)
+    for place, (label, value) in enumerate(zip(labels, values, strict=True)):
+        row = tree.add("row", "", Box(0, 100 + 40 * place, 720, 24), table)
+        tree.add("cell", label, Box(20, 100 + 40 * place, 130, 20), row)
+        # A browser names a cell by its content.
+        cell = tree.add("cell", value or "value", Box(160, 100 + 40 * place, 200, 22), row)
+        tree.add("text field", "value", Box(164, 102 + 40 * place, 190, 18), cell)
+    return tree
+
+
+def pressed_facts(tree: Tree, at: Point) -> dict[str, str]:
+    pressed = pressed_at(tree.tree, at)
+    assert pressed is not None
+    return anchors_of(tree.tree, pressed, lambda element: element)
+
+
+def test_a_field_in_a_form_that_is_a_table_is_found_by_the_label_in_its_row(tmp_path: Path) -> None:
+    facts = pressed_facts(form(["", "new"], "Remark:", "Status:"), Point(200, 150))
+    playbook, _ = opened(tmp_path, "form", facts, "Customer")
+    step = playbook.goals["look-up"].steps[0].click
+    assert step == Target(role="text field", name="value", row="Status:")
+    sight = replace(sight_of(listed()), elements=form(["paid", "", ""], "Status:", "Extra:", "Remark:").tree)
+    assert find_element(step, step.relations, sight) == sight.elements.find("text field")[0]
+
+
+def test_a_row_of_data_is_not_found_by_another_text_than_the_key(tmp_path: Path) -> None:
+    """The opposite error: without a colon, the text beside a field may belong to the recorded item."""
+    facts = pressed_facts(form(["1", "2"], "Fischer and Sons", "Fisher Ltd"), Point(200, 150))
+    playbook, _ = opened(tmp_path, "data", facts, "Customer")
+    assert playbook.goals["look-up"].steps[0].kind == "by_model"
+
+
+def cards(*numbers: str) -> Tree:
+    """Return a page of cards with a heading and a button each. The first card lists all numbers."""
+    tree = Tree()
+    for place, number in enumerate(["Welcome", *numbers]):
+        card = tree.add("article", "", Box(0, 100 * place, 720, 90), tree.window)
+        tree.add("heading", number, Box(20, 100 * place, 130, 20), card)
+        tree.add("button", "Edit", Box(420, 100 * place, 60, 20), card)
+        for line, each in enumerate(numbers if place == 0 else ()):
+            tree.add("link", each, Box(20, 30 + 20 * line, 80, 18), card)
+    return tree
+
+
+def test_a_button_on_a_card_is_pressed_on_the_card_whose_heading_is_the_key(tmp_path: Path) -> None:
+    facts = cards("AB-1207").facts("button", "Edit", 1)
+    playbook, _ = opened(tmp_path, "cards", facts)
+    step = playbook.goals["look-up"].steps[0].click
+    assert step == Target(role="button", name="Edit", row="{number}")
+    wanted = step.model_copy(update={"row": "CD-3391"})
+    sight = replace(sight_of(listed()), elements=cards("AB-1208", "CD-3391").tree)
+    assert find_element(wanted, wanted.relations, sight) == sight.elements.find("button", "Edit")[2]
+    with pytest.raises(NotFound):  # the list on the first card is no heading
+        find_element(wanted, wanted.relations, replace(sight, elements=cards("CD-3397").tree))
 
 
 def test_row_and_column_find_a_cell_on_a_picture_without_elements() -> None:

@@ -92,11 +92,8 @@ class TiddlyWiki(Program):
         return [(one["title"], *(one.get(name, "") for name in KEPT)) for one in complaints]
 
     def expected(self, before: Records, item: Values) -> Records:
-        return [
-            (number, customer, item["remark"], item["status"], tags) if number == item["number"] else (number, customer, *rest)
-            for number, customer, *rest in before
-            for tags in rest[-1:]
-        ]
+        done = item["remark"], item["status"]
+        return [(*one[:2], *done, one[4]) if one[0] == item["number"] else one for one in before]
 
 
 def _fields(text: str) -> dict[str, str]:

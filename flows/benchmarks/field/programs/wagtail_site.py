@@ -1,0 +1,134 @@
+"""The smallest site with Wagtail's admin pages: `wagtail_site.py FOLDER PORT make|serve [SECONDS]`.
+
+A visitor is logged in at once, because the task is about a supplier. ``SECONDS`` is how long each answer takes.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import django
+from django.apps import AppConfig
+from django.conf import settings
+from django.db import models
+
+FOLDER, PORT, COMMAND = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+DELAY_S = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+
+
+class Office(AppConfig):
+    """The office. Its model is in this file."""
+
+    name, label, path = "__main__", "office", str(Path(__file__).parent)
+
+
+class LoggedIn:
+    """Lets each visitor be the administrator, and answers late if asked to."""
+
+    def __init__(self, get_response: Any) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        from django.contrib.auth.models import User
+
+        request.user = User.objects.get(username="office")
+        if "/static/" not in request.path:
+            time.sleep(DELAY_S)
+        return self.get_response(request)
+
+
+WAGTAIL = ("snippets", "users", "documents", "images", "search", "admin")
+settings.configure(
+    DEBUG=True,
+    SECRET_KEY="of no use to anybody",
+    ALLOWED_HOSTS=["127.0.0.1"],
+    ROOT_URLCONF="__main__",
+    INSTALLED_APPS=[
+        *(f"wagtail.{name}" for name in WAGTAIL),
+        *("wagtail", "modelcluster", "taggit", "django.contrib.auth", "django.contrib.contenttypes"),
+        *("django.contrib.sessions", "django.contrib.messages", "django.contrib.staticfiles", "__main__.Office"),
+    ],
+    MIDDLEWARE=[
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.middleware.common.CommonMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "__main__.LoggedIn",
+        "django.contrib.messages.middleware.MessageMiddleware",
+    ],
+    TEMPLATES=[
+        {
+            "BACKEND": "django.template.backends.django.DjangoTemplates",
+            "APP_DIRS": True,
+            "OPTIONS": {
+                "context_processors": [
+                    "django.template.context_processors.request",
+                    "django.contrib.auth.context_processors.auth",
+                    "django.contrib.messages.context_processors.messages",
+                ]
+            },
+        }
+    ],
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": FOLDER / "office.db"}},
+    DEFAULT_AUTO_FIELD="django.db.models.AutoField",
+    STATIC_URL="/static/",
+    MEDIA_ROOT=str(FOLDER / "media"),
+    USE_TZ=True,
+    WAGTAIL_SITE_NAME="Office",
+    WAGTAILADMIN_BASE_URL=f"http://127.0.0.1:{PORT}",
+    WAGTAIL_ENABLE_UPDATE_CHECK=False,
+)
+django.setup()
+
+from wagtail.admin.panels import FieldPanel  # noqa: E402
+from wagtail.snippets.models import register_snippet  # noqa: E402
+from wagtail.snippets.views.snippets import SnippetViewSet  # noqa: E402
+
+
+class Supplier(models.Model):
+    """One supplier of the office."""
+
+    number = models.CharField(max_length=20)
+    name = models.CharField(max_length=60)
+    contact = models.CharField(max_length=60, blank=True)
+    terms = models.CharField(max_length=10, choices=[("14", "14 days"), ("30", "30 days"), ("60", "60 days")])
+    approved = models.BooleanField(default=False)
+    note = models.TextField(blank=True)
+    panels = [FieldPanel(name) for name in ("number", "name", "contact", "terms", "approved", "note")]
+
+    class Meta:
+        app_label = "office"
+
+    def __str__(self) -> str:
+        return self.number
+
+
+class SupplierPages(SnippetViewSet):  # type: ignore[misc,unused-ignore]
+    """How Wagtail shows suppliers."""
+
+    model, add_to_admin_menu, search_fields = Supplier, True, ("number", "name")
+    list_display = ("number", "name", "terms", "approved")
+
+
+register_snippet(SupplierPages)
+
+from django.urls import include, path  # noqa: E402
+from wagtail.admin import urls as admin_urls  # noqa: E402
+from wagtail.documents import urls as document_urls  # noqa: E402
+
+urlpatterns = [path("admin/", include(admin_urls)), path("documents/", include(document_urls))]
+
+if __name__ == "__main__":
+    from django.core.management import call_command
+
+    if COMMAND == "make":
+        from django.contrib.auth.models import User
+        from django.db import connection
+
+        call_command("migrate", run_syncdb=True, verbosity=0)
+        with connection.schema_editor() as editor:
+            editor.create_model(Supplier)
+        User.objects.create_superuser("office", "office@example.com", "office")
+    else:
+        call_command("runserver", f"127.0.0.1:{PORT}", use_reloader=False, verbosity=0)
