@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -151,9 +152,10 @@ async def file_plain_text(goal: str, key: str) -> str:
 
 
 async def file_saved(goal: str, key: str, file: str, wanted: str) -> str | NotDone:
-    """Read the saved file and compare it with the wanted text."""
+    """Read the saved file and compare it with the wanted text, value by value: a program may add quotes."""
     saved = await asyncio.to_thread(Path(file).read_text, encoding="utf-8")
-    return "done" if saved.strip() == wanted.strip() else NOT_DONE
+    found, rows = (list(csv.reader(text.strip().splitlines())) for text in (saved, wanted))
+    return "done" if found == rows else NOT_DONE
 
 
 @subgoal(title="A file", key="{key}", effect=Effect(probe=file_saved, confirm=True))
