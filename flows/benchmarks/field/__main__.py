@@ -94,6 +94,8 @@ async def _program(program: Program, shelf: Shelf, folder: Path, options: argpar
         _keep(shelf, result)
         if result.verdict != "right":
             return
+    if options.by_hand:
+        await _by_hand(program, shelf, folder)
     wanted = [("none", number) for number in range(1, 1 + options.items)]
     wanted += [(drift, 1 + n % 3) for n, drift in enumerate(program.drifts)]
     for drift, number in wanted:
@@ -107,6 +109,20 @@ async def _program(program: Program, shelf: Shelf, folder: Path, options: argpar
             why = f"{type(error).__name__}: {error}"
             result = Result(program=program.name, kind="replay", drift=drift, item=number, verdict="failed", why=why)
         _keep(shelf, result)
+
+
+async def _by_hand(program: Program, shelf: Shelf, folder: Path) -> None:
+    """Record the first item by hand, and replay the second one from that; do what is missing."""
+    from benchmarks.field.by_hand import recorded
+    from benchmarks.field.work import replayed
+
+    done, playbook = shelf.read(), folder / "by-hand.yaml"
+    made = done.get((program.name, "by hand", "none", 0))
+    if made is None or (made.verdict == "right" and not playbook.exists()):
+        made = await recorded(program, folder)
+        _keep(shelf, made)
+    if made.verdict == "right" and (program.name, "replay by hand", "none", 1) not in done:
+        _keep(shelf, await replayed(program, folder, playbook, "none", 1, "replay by hand"))
 
 
 def _keep(shelf: Shelf, result: Result) -> None:
@@ -126,6 +142,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--items", type=int, default=3, metavar="N", help="replayed items of each program (%(default)s)"
     )
+    parser.add_argument("--by-hand", action="store_true", help="record the first item by hand, too (needs xdotool)")
     parser.add_argument("--out", type=Path, default=ROOT / "field-output")
     parser.add_argument("--table", action="store_true", help="only print the table of finished runs")
     return parser.parse_args()

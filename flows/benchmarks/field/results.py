@@ -10,13 +10,13 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
-Kind: TypeAlias = Literal["model", "compile", "replay"]
+Kind: TypeAlias = Literal["model", "compile", "replay", "by hand", "replay by hand"]
 Verdict: TypeAlias = Literal["right", "handed over", "silently wrong", "harm", "failed"]
 """“Harm” is a run that was handed over after an unwanted effect; “failed” is a program that did not start."""
 
 
 class Result(BaseModel):
-    """One run: of the model, of the compiler, or a replay of an item under a drift."""
+    """One run: of the model, of the compiler, of a person, or a replay of an item under a drift."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,6 +64,8 @@ HEADINGS = (
     "compiled",
     "other items, model off",
     "under drift, model off",
+    "recorded by hand",
+    "replayed from that",
     "silently wrong",
     "seconds a step",
     "CPU a step",
@@ -98,6 +100,8 @@ def _cells(own: Sequence[Result]) -> list[str]:
         ", ".join(_compiled(one) for one in made) or "–",
         _counted([one for one in replays if one.drift == "none"]),
         _counted([one for one in replays if one.drift != "none"]),
+        ", ".join(_compiled(one) for one in own if one.kind == "by hand") or "–",
+        _counted([one for one in own if one.kind == "replay by hand"]),
         str(wrong),
         f"{median(one.seconds / one.steps for one in timed):.2f}" if timed else "–",
         f"{median(one.cpu_s / one.steps for one in timed):.2f} s" if timed else "–",

@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.scripts.playbook import load_playbook
+from holo_tasks.scripts.playbook import ListStep, load_playbook
 from holo_tasks.scripts.script import Script
 
 PATIENCE_S, TIME_S = 60.0, 240.0
@@ -144,20 +144,27 @@ def compiled(program: Program, folder: Path, trace: str) -> Result:
     except HoloError as error:
         return Result(program=program.name, kind="compile", verdict="failed", why=" ".join(str(error).split()))
     steps = load_playbook(file).goals["work"].steps
-    left = tuple(f"step {n} takes the model: {one.why}" for n, one in enumerate(steps, 1) if one.by_model)
-    took = round(time.monotonic() - began, 2)
+    left, took = by_model(steps), round(time.monotonic() - began, 2)
     return Result(program=program.name, kind="compile", verdict="right", calls=len(steps), by_model=left, seconds=took)
 
 
-async def replayed(program: Program, folder: Path, playbook: Path, drift: str, number: int) -> Result:
+def by_model(steps: Sequence[ListStep]) -> tuple[str, ...]:
+    """Return the steps of a playbook that need the model, with the reasons."""
+    return tuple(f"step {n} takes the model: {one.why}" for n, one in enumerate(steps, 1) if one.by_model)
+
+
+async def replayed(
+    program: Program, folder: Path, playbook: Path, drift: str, number: int, kind: Kind = "replay"
+) -> Result:
     """Replay the playbook for another item without a model."""
     item = program.items[number]
-    async with opened(program, folder / f"replay-{drift.replace(' ', '-')}-{number}", drift) as place:
+    name = f"{kind}-{drift}-{number}".replace(" ", "-")
+    async with opened(program, folder / name, drift) as place:
         ended = await _work(place, folder, "http://127.0.0.1:9/v1", item, playbook)
         verdict, why = await _judged(place, item, ended)
         if verdict != "right":
             await _keep_screen(place.desktop, place.folder)
-    return _result(program, "replay", drift, number, verdict, why, ended)
+    return _result(program, kind, drift, number, verdict, why, ended)
 
 
 async def _work(place: Place, folder: Path, base_url: str, item: Values, playbook: Path | None) -> Ended:
@@ -206,6 +213,11 @@ def _cpu_s(desktop: VirtualDesktop) -> float:
     """Return the CPU time of this process and of the desktop's host."""
     fields = Path(f"/proc/{desktop.pid}/stat").read_text().rpartition(")")[2].split()
     return time.process_time() + (int(fields[11]) + int(fields[12])) / CLOCK
+
+
+async def judged_without_answer(place: Place, item: Values) -> tuple[Verdict, str]:
+    """Judge the work of a person, who gives no answer."""
+    return await _judged(place, item, Ended("answered", "", "", 0, 0.0, 0.0))
 
 
 async def _judged(place: Place, item: Values, ended: Ended) -> tuple[Verdict, str]:
