@@ -121,7 +121,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_click_on_another_button_than_the_named_one_is_withheld(stage: Stage) -> None:
     save, close = await stage.place("Save"), await stage.place("Close")
     done, (reason,) = await stage.told(step("click", element="the 'Close' button", **stage.at(save)))
-    assert done == 0
+    assert done == 0, reasons
     assert reason.startswith("You named ‘Close’; the point is on ‘Save’. ‘Close’ is at (")
     x, y = json.loads(reason.split("‘Close’ is at ")[1].split(".")[0].replace("(", "[").replace(")", "]"))
     assert close.contains(
@@ -161,17 +161,25 @@ async def test_a_click_on_the_padding_of_a_button_is_carried_out(stage: Stage) -
 
 
 async def test_a_double_click_and_a_drag_on_another_button_are_withheld(stage: Stage) -> None:
-    save = stage.at(await stage.place("Save"))
-    ends = {"x1": save["x"], "y1": save["y"], "x2": save["x"] + 100, "y2": save["y"] + 100}
+    save, close = stage.at(await stage.place("Save")), stage.at(await stage.place("Close"))
+    free = {"x": save["x"] + 100, "y": save["y"] + 100}
     calls = [
         step("double_click", element="Close button", **save),
-        step("drag_and_drop", element="Drag the Close button to the bottom", **ends),
+        step("drag_and_drop", element="Drag the Close button to the bottom", **between(save, free)),
+        step("drag_and_drop", element="Drag the picture to the Close button", **between(free, save)),
     ]
     done, reasons = await stage.told(*calls)
-    assert done == 0
-    assert [reason.startswith("You named ‘Close’; the point is on ‘Save’.") for reason in reasons] == [True, True], (
-        reasons
-    )
+    assert done == 0, reasons
+    assert [reason.partition(" ‘Close’ is at ")[0] for reason in reasons] == [
+        "You named ‘Close’; the point is on ‘Save’."
+    ] * 3
+    right = step("drag_and_drop", element="Drag the Close button onto Save", **between(close, save))
+    vague = step("drag_and_drop", element="Zieh den ersten Knopf auf den dritten", **between(save, close))
+    assert await stage.told(right, vague) == (2, [])
+
+
+def between(start: dict[str, int], end: dict[str, int]) -> dict[str, int]:
+    return {"x1": start["x"], "y1": start["y"], "x2": end["x"], "y2": end["y"]}
 
 
 async def test_a_click_beside_the_box_of_a_check_box_is_carried_out(stage: Stage) -> None:
