@@ -121,7 +121,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_click_on_another_button_than_the_named_one_is_withheld(stage: Stage) -> None:
     save, close = await stage.place("Save"), await stage.place("Close")
     done, (reason,) = await stage.told(step("click", element="the 'Close' button", **stage.at(save)))
-    assert done == 0, reasons
+    assert done == 0
     assert reason.startswith("You named ‘Close’; the point is on ‘Save’. ‘Close’ is at (")
     x, y = json.loads(reason.split("‘Close’ is at ")[1].split(".")[0].replace("(", "[").replace(")", "]"))
     assert close.contains(

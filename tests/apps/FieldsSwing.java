@@ -4,7 +4,9 @@ java FieldsSwing.java FILE */
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.text.NumberFormat;
 import java.text.ParseException;
+import java.util.Locale;
 import javax.swing.JFormattedTextField;
 import javax.swing.JFrame;
 import javax.swing.JPanel;
@@ -25,9 +27,12 @@ public class FieldsSwing {
             }
             JFormattedTextField masked = new JFormattedTextField(digits);
             masked.setColumns(20);
+            JFormattedTextField number = new JFormattedTextField(NumberFormat.getIntegerInstance(Locale.US));
+            number.setColumns(20);
             JPanel panel = new JPanel();
             panel.add(plain);
             panel.add(masked);
+            panel.add(number);
             JFrame frame = new JFrame("Fields");
             frame.add(panel);
             frame.setSize(400, 200);

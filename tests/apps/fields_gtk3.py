@@ -19,6 +19,17 @@ chat = Gtk.Entry()
 chat.connect("activate", lambda entry: entry.set_text(""))
 shouted = Gtk.Entry()
 shouted.connect("activate", lambda entry: entry.set_text(entry.get_text().upper()))
+
+
+def as_amount(entry: Gtk.Entry, _: object) -> None:
+    amount = entry.get_text().replace(",", ".").removesuffix(" €")
+    entry.set_text(f"{float(amount):.2f} €" if amount else "")
+
+
+price = Gtk.Entry()
+price.connect("focus-out-event", as_amount)
+town = Gtk.Entry()
+town.connect("activate", lambda entry: entry.set_text("Berlin" if entry.get_text() == "Bern" else entry.get_text()))
 fields = {
     "Plain": Gtk.Entry(),
     "Holder": Gtk.Entry(placeholder_text="Your name"),
@@ -30,6 +41,8 @@ fields = {
     "Shouted": shouted,
     "Password": Gtk.Entry(visibility=False),
     "Notes": Gtk.TextView(),
+    "Price": price,
+    "Town": town,
 }
 for name, field in fields.items():
     label = Gtk.Label.new_with_mnemonic(f"_{name}")

@@ -12,6 +12,11 @@ window = QWidget(windowTitle="Fields")
 form, completer, combo = QFormLayout(window), QCompleter(["Apple"]), QComboBox(editable=True)
 completer.setCompletionMode(QCompleter.CompletionMode.InlineCompletion)
 combo.addItems(["Austria", "Belgium"])
+price, town = QLineEdit(), QLineEdit()
+price.editingFinished.connect(
+    lambda: price.setText(f"{float(price.text().removesuffix(' €').replace(',', '.')):.2f} €")
+)
+town.returnPressed.connect(lambda: town.text() == "Bern" and town.setText("Berlin"))
 fields = {
     "Plain": QLineEdit(),
     "Mask": QLineEdit(inputMask="99/99/9999;_"),
@@ -21,6 +26,8 @@ fields = {
     "Country": combo,
     "Password": QLineEdit(echoMode=QLineEdit.EchoMode.Password),
     "Notes": QTextEdit(),
+    "Price": price,
+    "Town": town,
 }
 fields["Completed"].setCompleter(completer)
 for name, field in fields.items():

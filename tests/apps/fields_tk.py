@@ -1,4 +1,4 @@
-"""Two Tk entries, without an accessibility tree: one takes any text, the other at most four digits.
+"""Tk entries without an accessibility tree: for any text, for at most four digits, and one that completes at Enter.
 
 python fields_tk.py
 """
@@ -10,7 +10,9 @@ window.title("Fields")
 digits = window.register(lambda text: text == "" or (text.isdigit() and len(text) <= 4))
 plain = tkinter.Entry(window)
 number = tkinter.Entry(window, validate="key", validatecommand=(digits, "%P"))
-for field in (plain, number):
+town = tkinter.Entry(window)
+town.bind("<Return>", lambda _: town.insert("end", "lin Mitte") if town.get() == "Ber" else None)
+for field in (plain, number, town):
     field.pack(padx=20, pady=20)
 plain.focus_set()
 window.mainloop()

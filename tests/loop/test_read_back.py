@@ -17,7 +17,7 @@ import openpyxl
 import pytest
 
 from holo_tasks.core.errors import ScreenChanged
-from holo_tasks.core.input.gestures import Hotkey
+from holo_tasks.core.input.gestures import Click, Hotkey
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.desktop import Settle, VirtualDesktop, tk_python
 from holo_tasks.loop import read_back
@@ -48,7 +48,7 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Fields</title>
 <style>body, input, textarea { font: 16px sans-serif }</style>
 <p><label>Empty <input autofocus></label> <label>Holder <input placeholder="Your name"></label>
 <p><label>Short <input maxlength=4></label> <label>Drawn <input style="text-transform: uppercase"></label>
-<p><label>Mask <input id=mask></label> <label>Price <input id=price></label>
+<p><label>Town <input id=town></label> <label>Mask <input id=mask></label> <label>Price <input id=price></label>
 <p><label>List <input list=words></label><datalist id=words><option>Apple</datalist>
 <label>Number <input type=number></label>
 <p><label>Notes <textarea rows=2></textarea></label> <label id=count>Comment 0/50 <input id=comment></label>
@@ -59,6 +59,7 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Fields</title>
 <script>
 mask.oninput = () => { mask.value = mask.value.replace(/\\D/g, "").slice(0, 5) };
 price.onblur = () => { price.value = parseFloat(price.value.replace(",", ".")).toFixed(2) + " €" };
+town.onkeydown = (key) => { if (key.key == "Enter" && town.value == "Bern") town.value = "Berlin" };
 chat.onkeydown = (key) => { if (key.key == "Enter") chat.value = "" };
 comment.oninput = () => { count.firstChild.data = "Comment " + comment.value.length + "/50 " };
 for (const box of document.querySelectorAll(".code"))
@@ -78,6 +79,14 @@ class Stage:
 
     async def press(self, key: str, times: int = 1) -> None:
         await self.walk.services.desktop.do(Hotkey((key,), times))
+        await self.walk.look(after_action=True)
+
+    async def focus(self, name: str) -> None:
+        """Click a field that its program reports."""
+        desktop = self.walk.services.desktop
+        fields = (await desktop.elements()).find(None, name)  # type: ignore[attr-defined]
+        field = next(each for each in fields if each.role == "text field")
+        await desktop.do(Click(field.box.center))
         await self.walk.look(after_action=True)
 
     async def write(self, text: str, **how: object) -> str:
@@ -154,6 +163,22 @@ async def test_a_completed_or_truncated_text_in_gtk_is_reported(tmp_path: Path) 
         assert form.outcome == "exact"
 
 
+async def chosen_and_reformatted(form: Stage) -> None:
+    """Check fields that take another entry at Enter, or reformat an amount when the focus leaves them."""
+    await form.focus("Town")
+    assert await form.write("Bonn", press_enter=True) == ""
+    assert await form.write("Bern", overwrite=True, press_enter=True) == "holds ‘Berlin’, not ‘Bern’."
+    await form.focus("Price")
+    assert await form.write("1,5\t") == "holds ‘1.50 €’, not ‘1,5’."
+    await form.focus("Price")
+    assert await form.write("2.50 €\t", overwrite=True) == ""
+
+
+async def test_another_entry_or_format_in_gtk_is_reported() -> None:
+    async with stage(gtk(), first_field) as form:
+        await chosen_and_reformatted(form)
+
+
 async def test_a_password_field_is_not_read() -> None:
     async with stage(gtk(), first_field) as form:
         await form.tab(9)
@@ -196,6 +221,11 @@ async def test_a_formatted_or_truncated_text_in_qt_is_reported() -> None:
         await form.tab()
         assert await form.write("one") == ""
         assert form.outcome == "exact"
+        await chosen_and_reformatted(form)
+        await form.focus("Mask")
+        assert await form.write("12a31b2024", overwrite=True) == "holds ‘12/31/2024’, not ‘12a31b2024’."
+        await form.tab(4)
+        assert await form.write("belgium", overwrite=True, press_enter=True) == "holds ‘Belgium’, not ‘belgium’."
 
 
 async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: Path) -> None:
@@ -207,10 +237,11 @@ async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: P
 
     async with stage(app, there, env={"HOME": str(tmp_path)}) as form:
         said = [await form.write("Zoë")]
-        for text in ("Ada", "abcdef", "up", "a1b2c3"):
+        for text in ("Ada", "abcdef", "up", "Bern\n", "a1b2c3"):
             await form.tab()
             said.append(await form.write(text))
-        assert said == ["", "", "holds ‘abcd’, not ‘abcdef’.", "", "holds ‘123’, not ‘a1b2c3’."]
+        took = "holds ‘Berlin’, not ‘Bern’."
+        assert said == ["", "", "holds ‘abcd’, not ‘abcdef’.", "", took, "holds ‘123’, not ‘a1b2c3’."]
         await form.tab()
         assert await form.write("1,5\t") == "holds ‘1.50 €’, not ‘1,5’."  # and the focus is in the next field
         assert await form.write("Ap") == ""  # the list below offers Apple, and the field has only the typed text
@@ -269,6 +300,8 @@ async def test_a_field_of_tk_is_read_by_ocr() -> None:
         assert await form.write(" King") == ""
         await form.tab()
         assert await form.write("12ab34") == "holds ‘1234’, not ‘12ab34’."
+        await form.tab()
+        assert await form.write("Ber", press_enter=True) == "holds ‘Berlin Mitte’, not ‘Ber’."
 
 
 @pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
@@ -293,3 +326,5 @@ async def test_lost_letters_in_swing_are_reported_and_wide_characters_are_pasted
         await form.tab()
         assert await form.write("12ab34") == "holds ‘1234’, not ‘12ab34’."
         await until(lambda: log.read_text() == "a🙂b|1234")
+        await form.tab()
+        assert await form.write("12 pieces\t") == "holds ‘12’, not ‘12 pieces’."
