@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack, cast
 
 from prefect.blocks.core import Block
@@ -168,13 +168,22 @@ async def holo_agent(
         try:
             async with open_agent(title=title, desktop=screen, **made.opened) as run:
                 run.live_view = made.block.live_view
+                run.close_desktop = partial(_close, views, screen)
                 yield run
         finally:
-            await views.aclose()
             try:
-                await screen.close()
+                await _close(views, screen)
             finally:
                 await seated.aclose()
+
+
+async def _close(views: AsyncExitStack, desktop: Closable) -> Sequence[str]:
+    """Close a desktop after its live view. Return the titles of dialogs that its programs opened meanwhile."""
+    try:
+        await views.aclose()
+    finally:
+        titles = await desktop.close()
+    return titles or ()
 
 
 class Options(TypedDict, total=False):
@@ -297,19 +306,15 @@ class _Prepared:
         seated = self.seats.get(id(desktop))
         return () if seated is None else (seated[1],)
 
-    async def end(self, desktop: Closable) -> None:
-        """Close one of several desktops, with its live view and its seat."""
+    async def end(self, desktop: Closable) -> Sequence[str]:
+        """Close one of several desktops, with its live view and its seat. Return the titles as `_close` does."""
+        seated = self.seats.get(id(desktop))
         try:
-            if (views := self.views.pop(id(desktop), None)) is not None:
-                await views.aclose()
+            return await _close(self.views.pop(id(desktop), AsyncExitStack()), desktop)
         finally:
-            seated = self.seats.get(id(desktop))
-            try:
-                await desktop.close()
-            finally:
-                if seated is not None:
-                    await seated[0].aclose()
-                    del self.seats[id(desktop)]
+            if seated is not None:
+                await seated[0].aclose()
+                del self.seats[id(desktop)]
 
     @property
     def same(self) -> str:

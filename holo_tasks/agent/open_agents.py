@@ -13,9 +13,10 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import httpx
 
@@ -34,9 +35,11 @@ from holo_tasks.run.desktops.all_desktops import AllDesktops
 from holo_tasks.run.desktops.lazy_desktop import Closable
 from holo_tasks.run.desktops.spares import Spares
 from holo_tasks.run.items.fair_map import FairMap, Outcome
-from holo_tasks.run.run import Run, current_guard, run_to_end, running_here
+from holo_tasks.run.run import Run, current_guard, record_dialogs, run_to_end, running_here
 from holo_tasks.run.run_options import RunOptions
 
+End: TypeAlias = Callable[[Any], Awaitable[Sequence[str] | None]]
+"""Ends a desktop. Returns the titles of the dialogs that its programs opened meanwhile, if they are known."""
 T = TypeVar("T")
 R = TypeVar("R")
 MOST_DESKTOPS = 100
@@ -163,7 +166,7 @@ async def open_agents(
     destination: Destination,
     spares: int = 0,
     fresh: Fresh = "flow",
-    end: Callable[[Any], Awaitable[None]] | None = None,
+    end: End | None = None,
     held_for: Callable[[Any], Sequence[Held]] = lambda desktop: (),
     options: RunOptions | None = None,
     dialect: str = "auto",
@@ -198,9 +201,12 @@ async def open_agents(
             home=home,
             began_s=began_s,
         ) as run:
-            supply = Spares(start, end or _close, spares=spares, same=same if fresh == "never" else "")
+            supply = Spares(
+                start, partial(_end_desktop, run, end or _close), spares=spares, same=same if fresh == "never" else ""
+            )
             stations = Stations(run, supply, everything, secrets or {}, held_for)
             stations.open(desktops, fresh)
+            run.close_desktop = stations.close
             agents = Agents(run, stations, desktops)
             try:
                 yield agents
@@ -224,5 +230,13 @@ def check_desktops(desktops: int, spares: int, fresh: str) -> None:
         raise InvalidUsage(f"fresh= is one of {kinds}, not {fresh!r}.")
 
 
-async def _close(desktop: Closable) -> None:
-    await desktop.close()
+async def _end_desktop(run: Run, end: End, desktop: Closable) -> None:
+    """End one desktop, and record the dialogs that its programs opened meanwhile. The trace of a kill has ended."""
+    titles = await end(desktop)
+    if run.status != "killed":
+        with suppress(EvidenceFailed):  # the record of the run's end fails as well
+            await record_dialogs(run, titles or ())
+
+
+async def _close(desktop: Closable) -> Sequence[str] | None:
+    return await desktop.close()

@@ -441,6 +441,16 @@ class FileArrived(Event):
     token: str = ""
 
 
+class DialogUnanswered(Event):
+    """A program opened a dialog while its desktop closed, and was ended without an answer and without saving.
+
+    ``title`` is the title of the dialog; it is empty if the dialog has none.
+    """
+
+    kind: Literal["dialog_unanswered"] = "dialog_unanswered"
+    title: str
+
+
 class KillSeen(Event):
     """The run was stopped from outside. ``source`` names the way; it is empty if the program cancelled its task."""
 
@@ -529,6 +539,7 @@ AnyEvent: TypeAlias = Annotated[
     | Inventoried
     | FileGiven
     | FileArrived
+    | DialogUnanswered
     | KillSeen
     | SubgoalClosed
     | Skipped

@@ -309,10 +309,15 @@ class Desktop(SharedFolderMixin):
         """Whether the host has acknowledged the latch, so that nothing is pressed and no event is on its way."""
         return self._child is None or self._child.page.is_acknowledged
 
-    async def close(self) -> None:
-        """Ask programs to close, end those left after two seconds, and end the desktop. May be called again."""
-        for title in await self._child.close() if self._child is not None else ():
-            self._tell(ASKED.format(one_line(title, TITLE) or "something"))
+    async def close(self) -> list[str]:
+        """Ask programs to close, end those left after two seconds, and end the desktop. May be called again.
+
+        Return the titles of the dialogs that programs opened meanwhile and that got no answer.
+        """
+        titles = [one_line(title, TITLE) for title in await self._child.close()] if self._child is not None else []
+        for title in titles:
+            self._tell(ASKED.format(title or "something"))
+        return titles
 
     def kill(self) -> None:
         """End the desktop at once, for a kill switch. May be called from any thread."""
@@ -533,6 +538,7 @@ class AttachedDesktop(Desktop):
         touches: bool = True,
         monitor: str | int = "",
         accessibility: bool = False,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(
             app=app,
@@ -543,6 +549,7 @@ class AttachedDesktop(Desktop):
             inherits=inherits,
             run_as=run_as,
             monitor=monitor,
+            tell=tell,
         )
         if ":" not in display:
             raise InvalidUsage(f"{display!r} is not an X display: give it as in `:0`.")

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -123,6 +123,8 @@ class Run:
     ask: Callable[[str, Frame], Awaitable[bool]]
     """Asks the model a yes-or-no question about a frame, for states that need it."""
     live_view: LiveViewing = "handoff"
+    close_desktop: Callable[[], Awaitable[Sequence[str] | None]] | None = None
+    """Closes a desktop that ends with this run. Returns titles for `record_dialogs`, unless it records them itself."""
     front: Run | None = None
     """The whole run, if this one is its part on one of several desktops."""
     discovery: InventoryCollector | None = None
@@ -398,7 +400,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
 
 
 async def _close_run(run: Run) -> None:
-    """Wait a bounded time for background tasks, then record the end of the run."""
+    """Wait a bounded time for background tasks, close a desktop that ends with the run, and record the end."""
     await run.skipping.report(run)
     if run.flow_run_id and run.status != "killed":
         if run.resolved:
@@ -407,6 +409,20 @@ async def _close_run(run: Run) -> None:
             run.run_in_background(run.skipping.publish(run))
     if run.aside:
         await asyncio.wait(run.aside, timeout=KILLED_PATIENCE_S if run.status == "killed" else ASIDE_PATIENCE_S)
+    try:
+        if run.close_desktop is not None and run.status != "killed":
+            await record_dialogs(run, await run.close_desktop() or ())
+    finally:
+        await _record_end(run)
+
+
+async def record_dialogs(run: Run, titles: Sequence[str]) -> None:
+    """Record the dialogs that programs opened while their desktop closed."""
+    for title in titles:
+        await run.outside.recorder.record(events.DialogUnanswered(title=title))
+
+
+async def _record_end(run: Run) -> None:
     await run.outside.recorder.record(
         events.RunClosed(
             status=run.status,

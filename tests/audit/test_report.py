@@ -609,6 +609,13 @@ def test_gestures_without_a_position_have_a_caption(kind, gesture, words):
     assert caption(ActionIntended(gesture_kind=kind, gesture=gesture, label="", before="")) == words
 
 
+def test_a_dialog_without_an_answer_is_in_the_summary():
+    event = e.DialogUnanswered(title="Save changes?")
+    story = build_story([e.Record(seq=0, at="", run="r", previous=e.FIRST, event=event, signature="")])
+    said = ["".join(text for text, _ in sentence) for sentence in summary(story)]
+    assert "While its desktop closed, a program opened the dialog ‘Save changes?’ and was ended without saving." in said
+
+
 def test_a_killed_run_shows_its_reason_once_and_its_sub_goals_as_killed():
     why = "killed by `holo-tasks kill`: lunch"
     story = build_story(

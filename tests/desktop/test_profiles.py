@@ -88,6 +88,7 @@ def somebody(
     with subprocess.Popen(bus, stdout=subprocess.PIPE) as daemon:
         assert daemon.stdout is not None
         person = Somebody(display, authority, daemon.stdout.readline().decode().strip())
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", person.address)  # the run is started in this person's terminal
         try:
             yield person
         finally:
@@ -120,7 +121,7 @@ async def beside(somebody: Somebody, theirs: str, ours: str, until: Callable[...
     somebody.start(theirs)
     assert await until(somebody.titles), "the person's own window"
     before = len(somebody.titles())
-    async with VirtualDesktop(app=ours, app_timeout_s=SLOW_S, **how) as desktop:  # type: ignore[arg-type]
+    async with VirtualDesktop(app=ours, app_timeout_s=SLOW_S, inherits="plain", **how) as desktop:  # type: ignore[arg-type]
         assert any(title.startswith(DOCUMENTS) for title in await seen(desktop))
         assert len(somebody.titles()) == before
 

@@ -96,6 +96,9 @@ def _results(story: Story) -> list[Sentence]:
         rest = Counter(STATUS_WORDS[story.status_of(goal)][1].lower() for goal in others[MAX_NAMED:])
         more = f"{len(others) - MAX_NAMED} more ended without an answer ({kind_counts([*rest.elements()])})."
         sentences.append([(more, "")])
+    for title in story.dialogs[:MAX_NAMED]:
+        said = f"While its desktop closed, a program opened the dialog ‘{title}’ and was ended without saving."
+        sentences.append([(said, "")])
     if story.done_before:
         sentences.append([(f"Earlier runs had finished {count(len(story.done_before), 'item')}.", "")])
     return sentences

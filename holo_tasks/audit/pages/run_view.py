@@ -200,6 +200,8 @@ class Story:
     opened: e.RunOpened | None = None
     closed: e.RunClosed | None = None
     kills: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    """Titles of dialogs that programs opened while their desktop closed."""
     subgoals: list[Subgoal] = field(default_factory=list)
     asides: list[Aside] = field(default_factory=list)
     loose: dict[int, list[Call]] = field(default_factory=dict)
@@ -269,6 +271,8 @@ class StoryBuilder:
                 story.closed = event
             case e.Skipped():
                 story.done_before += event.items
+            case e.DialogUnanswered():
+                story.dialogs.append(event.title)
             case e.KillSeen():
                 story.kills.append(event.reason)
             case e.LayerChanged(source="playbook", target="model"):

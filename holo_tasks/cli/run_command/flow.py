@@ -28,7 +28,6 @@ from holo_tasks.cli.run_command.settings import GOAL, Outcome, Settings, outcome
 from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, Unavailable
 from holo_tasks.core.events import Status
-from holo_tasks.core.ports import Desktop
 from holo_tasks.core.secrets.secret import names_in
 from holo_tasks.core.texts.error_text import first_line
 from holo_tasks.core.texts.outside_text import named
@@ -36,6 +35,7 @@ from holo_tasks.machine.output import say
 from holo_tasks.machine.patience import SILENT_S, Patience, is_away
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.prefect_server.temporary import is_up
+from holo_tasks.run.desktops.lazy_desktop import Closable
 from holo_tasks.run.items.business_item import Attempt, ItemRecords, WorkItem
 from holo_tasks.run.prefect_edge.artifacts import flush_logs
 from holo_tasks.run.prefect_edge.flow_context import attempt, flow_run_id
@@ -47,7 +47,7 @@ from holo_tasks.safety.records.budgets import item_key
 from holo_tasks.safety.records.items import Items
 
 
-async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
+async def run_goal(settings: Settings, desktop: Closable) -> Outcome:
     """Run one goal as a Prefect flow on a started desktop. A `HoloError` becomes an outcome.
 
     Raises `Unavailable` or `InvalidUsage` if Prefect's server does not accept the run.
@@ -162,7 +162,7 @@ async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
         cancel_at_signals(outer)
 
 
-async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
+async def _claimed(settings: Settings, desktop: Closable) -> Outcome:
     """Work under a claim on the token, so that concurrent runs do it once. A `HoloError` becomes an outcome."""
     attempt: Attempt | None = None
     try:
@@ -190,7 +190,7 @@ def _item(settings: Settings) -> WorkItem:
     )
 
 
-async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outcome:
+async def _work(settings: Settings, desktop: Closable, attempt: Attempt) -> Outcome:
     """Open a run and pursue the goal. Raises `NeedsPerson` if an earlier attempt may have acted."""
     await attempt.probe_earlier(None)
     endpoint, options = ModelEndpoint(settings.base_url, settings.api_key), settings.options
@@ -220,6 +220,7 @@ async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outco
             ) as run,
         ):
             attempt.books = replace(attempt.books, run=run)
+            run.close_desktop = desktop.close
             answer = await attempt.do_and_store(lambda: _answer(run, settings), attempt.claim)
     finally:
         await endpoint.close()

@@ -199,7 +199,8 @@ def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> Virt
     run_as, size, monitor = _run_as(options), size_of(options.size), _monitor(options)
     folders, settle, profiles = _folders(options), settle_of(options), profiles_of(options)
     if options.app is None:
-        return AttachedDesktop(display_of(options), secrets=secrets, settle=settle, monitor=monitor)
+        display = display_of(options)
+        return AttachedDesktop(display, secrets=secrets, settle=settle, monitor=monitor, tell=tells.get())
     return VirtualDesktop(
         size=size,
         settle=settle,

@@ -16,6 +16,10 @@ XWAYLAND = "XWAYLAND"
 """The extension of Xwayland since version 23.1, and the prefix of its RandR output names in all versions."""
 XIM_SERVERS, XIM = "XIM_SERVERS", "@server="
 PLAIN = ("", "none", "local")
+CHANGES_TEXT = (
+    "An input method ({}) runs on the display {}: it may change the text that the agent types. Switch it to a plain "
+    "keyboard layout, or give --app to start the program on a desktop of its own."
+)
 
 
 def check_display(link: XConnection) -> None:
@@ -46,6 +50,12 @@ def input_method(link: XConnection, environ: Mapping[str, str] = os.environ) -> 
             return name.removeprefix(XIM)
     named = environ.get("XMODIFIERS", "").partition("@im=")[2]
     return "" if named in PLAIN or environ.get("DISPLAY") != link.display else named
+
+
+def input_method_warning(link: XConnection) -> list[str]:
+    """Return a warning about the input method on this display, if there is one."""
+    name = input_method(link)
+    return [CHANGES_TEXT.format(name, link.display)] if name else []
 
 
 def _outputs(link: XConnection) -> list[str]:

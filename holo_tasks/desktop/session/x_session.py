@@ -409,8 +409,11 @@ class XSession:
 
         The keyboard gives a character that no key has to an unused key code for a while: the key code is lent.
         """
+        from holo_tasks.desktop.session.borrowed import input_method_warning
+
         os.write(self._order["watch"], " ".join([LENDS, *map(str, self._keyboard.free), ""]).encode())
         if self._order["touches"]:
+            self._notices += input_method_warning(self._link)
             self._let_go_of_all()
 
     def _let_go_of_all(self) -> None:

@@ -27,7 +27,8 @@ from holo_tasks.core.shared_files import SharedFolder
 class Closable(ports.Desktop, Protocol):
     """A desktop that the run closes after use."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> Sequence[str] | None:
+        """Close the desktop. Return the titles of dialogs that its programs opened meanwhile, if they are known."""
 
 
 @dataclass
@@ -162,10 +163,9 @@ class LazyDesktop:
     def _gated_desktop(self) -> ports.Gated | None:
         return self._desktop if isinstance(self._desktop, ports.Gated) else None
 
-    async def close(self) -> None:
-        """Close the desktop if it was started."""
-        if self._desktop is not None:
-            await self._desktop.close()
+    async def close(self) -> Sequence[str]:
+        """Close the desktop if it was started. Return the titles of dialogs that its programs opened meanwhile."""
+        return (await self._desktop.close() or ()) if self._desktop is not None else ()
 
     async def _start(self) -> Closable:
         async with self._starting:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import xcffib.xproto
 
+from holo_tasks.by_hand.progress import StepReporter
+from holo_tasks.cli.record_command import record
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
@@ -80,6 +82,42 @@ async def test_the_x_server_of_a_wayland_session_is_refused(wayland, tk):
                 await AttachedDesktop.start(wayland, touches=False)
         finally:
             program.kill()
+
+
+@pytest.fixture
+def ibus(x_server, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A display on which the selections and properties of an input method are set, as ibus does."""
+    display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
+    monkeypatch.setenv("XAUTHORITY", str(authority))
+    link = XConnection(display)
+    core, window, server = link.conn.core, link.conn.generate_id(), link.atom("@server=ibus")
+    core.ChangeProperty(0, link.root, link.atom("XIM_SERVERS"), xcffib.xproto.Atom.ATOM, 32, 1, [server])
+    core.CreateWindow(0, window, link.root, 0, 0, 1, 1, 0, 2, 0, 0, [])
+    core.SetSelectionOwner(window, server, 0)
+    link.sync()
+    yield display
+    link.close()
+
+
+async def test_a_run_on_a_display_with_an_input_method_warns_once_at_its_start(ibus, x_server):
+    told: list[str] = []
+    async with AttachedDesktop(ibus, tell=told.append):
+        pass
+    assert [text.partition(":")[0] for text in told] == ["An input method (ibus) runs on the display "]
+    other, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
+    async with AttachedDesktop(other, env={"XAUTHORITY": str(authority)}, tell=told.append):
+        pass
+    async with AttachedDesktop(ibus, touches=False, tell=told.append):
+        pass
+    assert len(told) == 1, "a desktop without an input method, and one that only looks, need no warning"
+
+
+async def test_a_recording_on_a_display_with_an_input_method_warns_at_its_start(ibus, capsys):
+    async with AttachedDesktop(ibus, touches=False) as desktop, record._on_display(desktop, StepReporter(print)):
+        pass
+    said = capsys.readouterr().err
+    assert said.count("An input method (ibus) runs on the display") == 1
+    assert "the recording has the keys" in said
 
 
 async def test_an_input_method_is_recognized_by_its_server_on_the_display(monkeypatch):
