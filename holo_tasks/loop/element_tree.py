@@ -25,7 +25,7 @@ LONGEST_S = 3.0
 FIRST_S, AT_HAND_S = 0.3, 0.02
 """Seconds to wait for the tree before an action: the first time, when nothing is loaded yet, and later."""
 PATIENT_S = 1.0
-"""Seconds to wait for a tree whose reading began before the action, unless the last tree did not come in time."""
+"""Seconds to wait for a tree whose reading began before the action; `FIRST_S` if the last tree did not come in time."""
 MOVING_S, AGAIN_S = 1.0, 0.05
 """Seconds to wait for an element tree that still reports old positions, and seconds between two readings."""
 SLOW_S = 0.1
@@ -188,7 +188,7 @@ class Elements:
 
         A reading that is not finished in time is cancelled.
         """
-        await asyncio.wait([ahead], timeout=AT_HAND_S if self._misses else PATIENT_S)
+        await asyncio.wait([ahead], timeout=FIRST_S if self._misses else PATIENT_S)
         if ahead.done():
             return ahead.result()
         self._was_read = True

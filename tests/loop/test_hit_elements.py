@@ -105,12 +105,27 @@ async def test_an_action_waits_for_the_tree_of_a_slow_program() -> None:
     assert not told.cancelled
 
 
+async def test_a_late_tree_does_not_end_the_patience_with_a_busy_program() -> None:
+    durations = iter([2 * PATIENT_S, FIRST_S / 2, FIRST_S / 2])
+    told = TellsTree(FORM)
+
+    async def elements() -> ElementTree:
+        told.takes_s = next(durations, 0.0)
+        return await TellsTree.elements(told)
+
+    told.elements = elements  # type: ignore[method-assign]
+    assert [hit.get("name") for hit in await hits(told, CLICK, CLICK)] == [None, "Save"]
+
+
 def test_the_documentation_states_the_timeout_for_a_name() -> None:
     said = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert (
         f"waits at most {AT_HAND_S * 1000:g} ms for a late tree ({FIRST_S * 1000:g} ms before the first action)" in said
     )
-    assert f"It waits up to {PATIENT_S:g} s for a tree whose reading has begun, if the last tree came in time" in said
+    assert (
+        f"It waits up to {PATIENT_S:g} s for a tree whose reading has begun, or {FIRST_S * 1000:g} ms if the last tree"
+        in said
+    )
     assert f"After {MOST_MISSES} actions in a row without a tree" in said
     assert f"omits the next {RESTS} requests" in said
 
