@@ -14,10 +14,12 @@ from benchmarks.field.programs.jabref import JabRef
 from benchmarks.field.programs.midnight_commander import MidnightCommander
 from benchmarks.field.programs.sqlitebrowser import SqliteBrowser
 from benchmarks.field.programs.tiddlywiki import TiddlyWiki
+from benchmarks.field.programs.tryton import Tryton
 from benchmarks.field.programs.wagtail import Wagtail
 
 EVERY: tuple[type[Program], ...] = (
     *(HomeBank, Gnumeric, DjangoAdmin, SqliteBrowser, MidnightCommander),
-    *(JabRef, GnomeTextEditor, Calibre, TiddlyWiki, Wagtail),
+    *(Calibre, GnomeTextEditor, JabRef, TiddlyWiki, Tryton),
+    *(Wagtail,),
 )
 PROGRAMS: Mapping[str, type[Program]] = {each.name: each for each in EVERY}
