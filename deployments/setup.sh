@@ -9,9 +9,9 @@ for_test=(chromium freerdp2-x11 tigervnc-viewer xrdp xorgxrdp xserver-xorg-core 
   dbus at-spi2-core libatk-wrapper-java-jni libgail-common libatk-adaptor python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 claws-mail mousepad thunar libreoffice-calc libreoffice-writer libreoffice-gtk3 libegl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
 for_fleet=(postgresql redis-server bubblewrap procps)
 for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-writer libreoffice-gtk3 mousepad thunar claws-mail)
-# Programs that others wrote; PyPI's come from deployments/field.lock.
-for_field=(chromium dbus at-spi2-core xdotool homebank gnumeric sqlitebrowser mc xterm
-  jabref libatk-wrapper-java-jni x11-utils gnome-text-editor calibre)
+# Programs that others wrote. PyPI's come from deployments/field.lock, and npm's from deployments/field.
+for_field=(chromium dbus at-spi2-core xdotool homebank gnumeric sqlitebrowser mc xterm)
+for_field+=(jabref libatk-wrapper-java-jni x11-utils gnome-text-editor calibre firefox-esr nodejs npm tryton-client)
 # What builds the container image and walls it in; nothing of Python's is needed for that.
 for_image=(bubblewrap buildah mmdebstrap python3-pip)
 case "${1:?demo, test, benchmark, field, fleet or image}" in
@@ -100,6 +100,11 @@ fi
 if [[ $1 == field ]]; then
   [[ -x .venv-field/bin/python ]] || "$python" -m venv .venv-field
   .venv-field/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r deployments/field.lock
+  if [[ ! -d .venv-field/web/node_modules ]] || ! cmp -s {deployments/field,.venv-field/web}/package-lock.json; then
+    mkdir -p .venv-field/web
+    cp deployments/field/package.json deployments/field/package-lock.json .venv-field/web
+    npm ci --prefix .venv-field/web --ignore-scripts --no-audit --no-fund --loglevel error >/dev/null
+  fi
 fi
 # Of this package its pages are used, and nothing that it would bring with it (a browser's driver, a gymnasium).
 .venv/bin/python -c 'import importlib.metadata as m; m.version("miniwob")' 2>/dev/null ||

@@ -28,7 +28,7 @@ from benchmarks.field.programs.django_admin import PYTHON
 from holo_tasks.core.elements.elements import ElementTree
 
 START, DEBIAN = Path(__file__).with_name("tryton_start.py"), "/usr/bin/python3"
-"""The client is Debian's, and the server is PyPI's, of the same series."""
+"""The client is Debian's, and the server of the same series is PyPI's. ``-P`` keeps this folder from its modules."""
 PASSWORD = "of-no-use-to-anybody"
 CONFIG = "[database]\nuri = sqlite://\npath = {folder}\n[web]\nlisten = 127.0.0.1:{port}\n"
 ADDRESSES = (
@@ -81,7 +81,7 @@ class Tryton(Program):
         url = f"127.0.0.1:{port}/office/model/party.party"
         environment = {"larger font": GTK_FONT, "dark theme": GTK_DARK}.get(drift, {})
         return Started(
-            [DEBIAN, str(START), "-u", "admin", f"tryton://{url}"],
+            [DEBIAN, "-P", str(START), "-u", "admin", f"tryton://{url}"],
             {"TRYTON_PASSWORD": PASSWORD, **environment},
             [str(PYTHON.with_name("trytond")), "-c", str(config), "-d", "office"],
             f"http://127.0.0.1:{port}/",

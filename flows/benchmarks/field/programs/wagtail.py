@@ -44,7 +44,7 @@ class Wagtail(Program):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        site, made = [str(PYTHON), str(SITE), str(folder), str(port)], folder.parent / "made.db"
+        site, made = [str(PYTHON), "-P", str(SITE), str(folder), str(port)], folder.parent / "made.db"
         if not made.exists():  # 200 changes of the database take a minute
             subprocess.run([*site, "make"], check=True, capture_output=True)
             shutil.copy(folder / "office.db", made)
