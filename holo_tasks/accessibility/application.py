@@ -551,7 +551,7 @@ class Application:
         return moved, inside
 
     async def _read_cells(self, connection: Connection) -> None:
-        """Add the visible cells with contents of tables that do not list their cells."""
+        """Add the visible cells of tables that do not list their cells: filled ones, and a sheet's next row."""
         held, known = {node.parent for node in self.nodes}, {node.path for node in self.nodes}
         tables = [
             (place, node)
@@ -561,8 +561,8 @@ class Application:
         ]
         for place, table in tables[:MOST_TABLES]:
             visible = visible_part(self.nodes, place) if self.is_swing else None
-            found = await filled_cells(connection, self.bus_name, table.path, answers, visible)
-            if found is None:
+            of = connection, self.bus_name, table.path, answers, visible
+            if (found := await filled_cells(*of, is_sheet=bool(table.states & protocol.EDITABLE))) is None:
                 continue
             self.note = PARTLY
             cells = [path for path in dict.fromkeys(found) if path not in known][: MOST_ELEMENTS - len(self.nodes)]

@@ -2,12 +2,14 @@
 
 A sheet of LibreOffice has billions of cells, and none is among its children. Neither are the cells of a list in GTK 3.
 The program is asked for the cells in the table's corners, and then for each cell between them. `filled_cells` is the
-main function; `application` calls it.
+main function; `application` calls it. Of a sheet the empty cells that a person fills in next are found, too: those
+between filled cells, and those of the row below the last filled one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from typing import Any, TypeAlias
@@ -30,12 +32,29 @@ All: TypeAlias = Callable[..., Awaitable[list[Any]]]
 """Calls functions, a few at a time, and returns their results; ``None`` stands for a missing answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell with its place in the table."""
+
+    path: str
+    row: int
+    column: int
+    is_filled: bool
+
+
 async def filled_cells(
-    connection: Connection, name: str, path: str, every: All, visible: Extents | None = None
+    connection: Connection,
+    name: str,
+    path: str,
+    every: All,
+    visible: Extents | None = None,
+    *,
+    is_sheet: bool = False,
 ) -> list[str] | None:
     """Return the paths of the visible cells of a table that hold a text, row by row.
 
-    ``visible`` holds the extents of the table's visible part; ``None`` stands for the whole table. Returns ``None`` if
+    ``visible`` holds the extents of the table's visible part; ``None`` stands for the whole table. Of a sheet
+    (``is_sheet``) the empty cells of the filled part and of the row below it are returned as well. Returns ``None`` if
     the table does not report which cells are visible.
     """
     try:
@@ -47,7 +66,13 @@ async def filled_cells(
     (top, left), (bottom, right) = corners
     places = islice(product(range(top, bottom + 1), range(left, right + 1)), MOST_CELLS)
     asked = (partial(_cell, connection, name, path, *place) for place in places)
-    return [cell for cell in await every(*asked) if cell]
+    cells = [cell for cell in await every(*asked) if cell is not None]
+    filled = [cell for cell in cells if cell.is_filled]
+    if not is_sheet or not filled:
+        return [cell.path for cell in filled]
+    last_row = max(cell.row for cell in filled) + 1
+    first, last = min(cell.column for cell in filled), max(cell.column for cell in filled)
+    return [cell.path for cell in cells if cell.row <= last_row and first <= cell.column <= last]
 
 
 async def _corners(
@@ -87,23 +112,23 @@ async def _place_of(connection: Connection, name: str, path: str, x: int, y: int
     return (row, column) if row >= 0 and column >= 0 else None
 
 
-async def _cell(connection: Connection, name: str, path: str, row: int, column: int) -> str:
-    """Return the path of a cell that holds a text, or of the part with the text; empty if there is no text.
+async def _cell(connection: Connection, name: str, path: str, row: int, column: int) -> _Cell | None:
+    """Return a cell, or the part of it that holds a text. Returns ``None`` for a place without a cell or a text.
 
     In GTK 3 the picture and the text of a cell are separate children of the cell. In Java the text is the cell's name.
     """
     its_name, cell = await connection.value(name, path, protocol.TABLE, "GetAccessibleAt", "(so)", row, column)
     if its_name != name or cell == protocol.NULL:
-        return ""
+        return None
     if (text := await _text(connection, name, cell)) is not None:
-        return str(cell) if text else ""
+        return _Cell(str(cell), row, column, is_filled=bool(text))
     if await connection.property(name, cell, protocol.ACCESSIBLE, "Name", "s"):
-        return str(cell)
+        return _Cell(str(cell), row, column, is_filled=True)
     parts = await connection.value(name, cell, protocol.ACCESSIBLE, "GetChildren", "a(so)")
     for its_name, part in parts[:MOST_PARTS]:
         if its_name == name and await _text(connection, name, part):
-            return str(part)
-    return ""
+            return _Cell(str(part), row, column, is_filled=True)
+    return None
 
 
 async def _text(connection: Connection, name: str, path: str) -> str | None:

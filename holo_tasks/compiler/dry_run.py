@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from string import ascii_uppercase
 
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
@@ -11,7 +12,7 @@ from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import hits
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import numbered
-from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.elements.elements import SHEET, SHOWING, Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.playbook import Playbook
@@ -19,6 +20,9 @@ from holo_tasks.scripts.rules import Decision, find, follow
 from holo_tasks.scripts.steps_and_targets import Action, Target
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
+
+BESIDE = "XXZ"
+"""A column far from those of any recorded cell, for the other cells of its row."""
 
 
 class DryRunMismatch(InvalidUsage):
@@ -85,26 +89,54 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
 
     An element of a table has its row's cells beside it, and its column's heading above it.
     """
-    found: list[Element] = []
-
-    def add(role: str, name: str, box: Box, parent: int, states: frozenset[str] = frozenset({SHOWING})) -> int:
-        found.append(Element(len(found), role, name, states, box, parent, "", 0))
-        return found[-1].id
-
+    tree = _ToldTree()
     for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):
         is_state = one is not None and one is before and one.element.get("checked") == "no"
         if one is None or not one.points or not _is_described(one) or not (one is step or is_state):
             continue
         facts, at = one.element, one.points[0]
-        above = add("panel", facts.get("within", ""), Box.whole(sight.size), -1, states)
+        above = tree.add("panel", facts.get("within", ""), Box.whole(sight.size), -1, states)
+        if "in_sheet" in facts:
+            tree.add_sheet(facts, at, above)
+            continue
         if cells := numbered(facts, "cell"):
             if heading := facts.get("column"):
-                add("column header", heading, Box(at.x - 2, at.y - 9, 5, 5), above)
-            above = add("row", "", Box(0, at.y - 2, sight.size.width, 5), above)
+                tree.add("column header", heading, Box(at.x - 2, at.y - 9, 5, 5), above)
+            above = tree.add("row", "", Box(0, at.y - 2, sight.size.width, 5), above)
             for text in cells:
-                add("cell", text, Box(at.x + 5, at.y - 2, 5, 5), above)
-        add(facts.get("role", ""), facts.get("name", ""), Box(at.x - 2, at.y - 2, 5, 5), above, states)
-    return ElementTree(tuple(found), complete=False) if found else None
+                tree.add("cell", text, Box(at.x + 5, at.y - 2, 5, 5), above)
+        tree.add(facts.get("role", ""), facts.get("name", ""), Box(at.x - 2, at.y - 2, 5, 5), above, states)
+    return ElementTree(tuple(tree.found), complete=False) if tree.found else None
+
+
+class _ToldTree:
+    """The elements that the facts of recorded steps tell of."""
+
+    def __init__(self) -> None:
+        self.found: list[Element] = []
+
+    def add(
+        self, role: str, name: str, box: Box, parent: int, states: Collection[str] = (SHOWING,), value: str = ""
+    ) -> int:
+        """Add an element and return its id."""
+        number = len(self.found)
+        self.found.append(Element(number, role, name, frozenset(states), box, parent, "", 0, value))
+        return number
+
+    def add_sheet(self, facts: Mapping[str, str], at: Point, parent: int) -> None:
+        """Add a cell of a spreadsheet with the other cells of its row, the row above it, and its column's heading."""
+        column, row = (facts["name"].strip(part) for part in ("0123456789", ascii_uppercase))
+        sheet = self.add("table", "", Box(at.x - 2, at.y - 20, 30, 30), parent, (SHOWING, *SHEET))
+        texts = numbered(facts, "cell")
+        above = [(f"{column}1", facts.get("column", "")), (f"{BESIDE}{int(row) - 1}", facts.get("next_row", ""))]
+        for name, text in above:
+            self.add("cell", name, Box(at.x - 2, at.y - 9, 5, 5), sheet, value=text)
+        for number, text in enumerate(texts):
+            self.add(
+                "cell", f"{BESIDE[:-1]}{ascii_uppercase[number]}{row}", Box(at.x + 5, at.y - 2, 5, 5), sheet, value=text
+            )
+        own = "" if "empty" in facts else "-"
+        self.add("cell", facts["name"], Box(at.x - 2, at.y - 2, 5, 5), sheet, value=own)
 
 
 def _is_described(step: RecordedStep) -> bool:

@@ -25,12 +25,14 @@ def marks_of(
     """
     first, values = shown[0]
     known = [line for line in _by_worth(first) if is_label(line, first, values, private)]
-    common = [line.text for line in known if all(sight.has(line.text) for sight, _ in shown)]
-    common.sort(key=lambda text: any(sight.has(text) for sight in others))  # texts of this screen only come first
+    places = {line.text: line for line in known if all(sight.has(line.text) for sight, _ in shown)}
+    common = sorted(
+        places, key=lambda text: any(is_on(sight, places[text], first) for sight in others)
+    )  # others' come last
     rest = list(others)
     found: list[str] = []
     for text in common:
-        left = [sight for sight in rest if sight.has(text)]
+        left = [sight for sight in rest if is_on(sight, places[text], first)]
         if len(left) < len(rest) or (not found and not rest):
             found.append(text)
             rest = left
@@ -41,9 +43,22 @@ def marks_of(
     # With one item only, a text at the start of a row may belong to that item, or to others in a list.
     several = len({tuple(sorted(told.items())) for _, told in shown}) > 1
     known = [line for line in known if several or is_heading(line)]
-    further = dict.fromkeys(line.text for line in known if line.text in common and line.text not in found)
-    more = [text for text in further if not any(sight.has(text) for sight in others)]
+    further = dict.fromkeys(line.text for line in known if line.text in places and line.text not in found)
+    more = [text for text in further if not any(is_on(sight, places[text], first) for sight in others)]
     return (*found, *more[: max(0, ENOUGH - len(found))])
+
+
+def is_on(sight: Sight, line: Line, own: Sight) -> bool:
+    """Return whether another picture shows a text of a picture, alone or in a longer line of the same row.
+
+    OCR reads a row of texts, such as a menu bar, as one line on one picture and as several on the next.
+    """
+    if sight.has(line.text):
+        return True
+    row = sorted((each for each in own.lines if on_row(each.box, line.box)), key=lambda each: each.box.left)
+    said, longer = plain("".join(each.text for each in row)), f"*{line.text}*"
+    joined = (each for each in sight.lines if each.box.intersects(line.box) and matches(longer, each.text))
+    return any(plain(each.text) in said for each in joined)
 
 
 def covering(

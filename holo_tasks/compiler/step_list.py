@@ -23,7 +23,7 @@ from holo_tasks.compiler.build import (
     ByModel,
     target_texts,
 )
-from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
+from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_on, marks_of
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import key_of_row, target_of
@@ -183,6 +183,8 @@ class StepsBuilder(Builder):
         is_keys = step.tool == "hotkey" and not MODIFIERS.intersection(
             map(str.casefold, step.arguments.get("keys", ()))
         )
+        if is_typing and "in_sheet" in facts:
+            return self._focus_in_sheet(visit, step)
         if not (is_typing or is_keys) or facts.get("alike") != "1" or facts.get("role") not in FIELDS | PRESSED:
             return {}
         name = templated(facts["name"], self._done(visit, step)[0][2])
@@ -192,12 +194,25 @@ class StepsBuilder(Builder):
         found = {"role": facts["role"], "name": name, "within": within}
         return {key: text for key, text in found.items() if text}
 
+    def _focus_in_sheet(self, visit: Visit, step: RecordedStep) -> dict[str, str]:
+        """Return the cell of a spreadsheet that had the keyboard, by the heading of its column and the item's key."""
+        facts, values = step.element, self._done(visit, step)[0][2]
+        column = templated(facts.get("column", ""), values)
+        if not column or is_of_item(column, self._private):
+            return {}
+        key = key_of_row(facts, values)
+        return {"role": facts["role"], **({"row": key} if key else {}), "column": column}
+
     def _is_of_unnamed_row(self, visit: Visit, step: RecordedStep) -> bool:
         """Return whether a target is one of several alike in a table, and no value of the item names its row."""
         facts = step.element
         if "in_row" not in facts or not step.points:
             return False
         values = self._done(visit, step)[0][2]
+        if "in_sheet" in facts and not key_of_row(facts, values):
+            # A form has one label in a row. A row of a list has more texts, or a number, and belongs to one item.
+            texts = numbered(facts, "cell")
+            return len(texts) > 1 or any(map(str.isdigit, "".join(texts)))
         named = "{" in templated(facts.get("name", ""), values)
         return facts.get("alike", "1") != "1" and not named and not key_of_row(facts, values)
 
@@ -218,7 +233,7 @@ class StepsBuilder(Builder):
     def _was_empty(self, step: RecordedStep, before: RecordedStep | None) -> bool:
         """Return whether a text was typed into an empty field, as far as the picture or the program tells."""
         if step.element.get("empty"):
-            return True
+            return step.element.get("role") in FIELDS
         clicked = step if step.points else before
         if step.element.get("role") or clicked is None or not clicked.points or clicked.tool not in POINTING:
             return False
@@ -396,7 +411,8 @@ class StepsBuilder(Builder):
 
         After a press that stores a form, its button or its values may be gone. An error leaves them there.
         """
-        come = [line for line in given[0].sight.lines if not any(sight.has(line.text) for sight in befores)]
+        first = given[0].sight
+        come = [line for line in first.lines if not any(is_on(sight, line, first) for sight in befores)]
         for text in (line.text for line in come if is_message(line.text) and not is_of_item(line.text, self._private)):
             found = answer_of([replace(given[0], content=text)], befores=befores)
             every = [read_values(found.reads, one.sight, one.values) for one in given]
@@ -438,7 +454,7 @@ class StepsBuilder(Builder):
         if answer.reads:
             return []
         first, values = shown[0]
-        come = [line for line in first.lines if not any(sight.has(line.text) for sight in befores)]
+        come = [line for line in first.lines if not any(is_on(sight, line, first) for sight in befores)]
         labels = [line.text for line in come if is_label(line, first, values, self._private)]
         if len(given) == 1:
             labels = [text for text in labels if is_message(text)]

@@ -55,6 +55,8 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
     """
     facts, key = step.element, key_of_row(step.element, values)
     role, name, within = facts.get("role", ""), facts.get("name", ""), _within(facts, values)
+    if "in_sheet" in facts:
+        return cell_of_sheet(facts, values)
     if not key or is_key(name, values) or role in ROWS:
         return None
     if role not in CELLS | {"label"}:
@@ -65,6 +67,22 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
     if facts.get("column") and role in CELLS:
         return Target(role=role, row=key, column=facts["column"], within=within)
     return Target(name=key, within=within)
+
+
+def cell_of_sheet(facts: Mapping[str, str], values: Mapping[str, Value]) -> Target:
+    """Return the target for a cell of a spreadsheet.
+
+    It is found by the heading of its column and the item's key in its row, or by the heading in the next free row, or
+    else by its place, such as B7, with the label in its row. A cell that was empty must be empty again.
+    """
+    key, column = key_of_row(facts, values), templated(facts.get("column", ""), values)
+    if column and facts.get("next_row"):
+        return Target(role=facts["role"], column=column, next_row=True)
+    empty = "empty" in facts
+    if column and key:
+        return Target(role=facts["role"], row=key, column=column, empty=empty)
+    label = key or next(iter(numbered(facts, "cell")), "") or None
+    return Target(role=facts["role"], name=facts["name"], row=label, empty=empty)
 
 
 def key_of_row(facts: Mapping[str, str], values: Mapping[str, Value]) -> str:

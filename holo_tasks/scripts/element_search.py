@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holo_tasks.core.elements.elements import MODAL, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.scripts.steps_and_targets import Contained, ElementTarget, Named, ShownElement, Target
+from holo_tasks.scripts.steps_and_targets import Contained, ElementTarget, InSheet, Named, ShownElement, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 
@@ -60,6 +60,8 @@ def find_element(
     found, lacking = tree.single(_called(wanted, tree)), words_for(wanted)
     if anchors:
         found = [each for each in found if each.role not in WRITTEN_INTO] or found
+    if isinstance(wanted, InSheet) and wanted.next_row:
+        found, lacking = [each for each in found if tree.is_in_next_row(each)], f"{lacking} in the next row"
     for relation, label in relations.items():
         if relation in IN_TABLES:
             found = _in_table(found, relation, label, tree)
@@ -78,6 +80,8 @@ def find_element(
     found = tree.in_front(found)
     if len(found) > 1:
         raise AmbiguousTarget(f"{len(found)} elements are {words_for(wanted)}: {_places(found)}.")
+    if isinstance(wanted, InSheet) and wanted.empty and found[0].value:
+        raise ContradictedTarget(f"The {words_for(wanted)} at {found[0].box} is not empty.")
     if why_not := sight.disagrees(found[0], also):
         raise ContradictedTarget(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
     return found[0]
@@ -86,6 +90,9 @@ def find_element(
 def _in_table(found: Sequence[Element], relation: str, label: str, tree: ElementTree) -> list[Element]:
     """Return the elements whose row of a table or list has a text, or whose column has a heading."""
     named = {each.id for each in tree.find(None, label) if holds_values(label, each.name, reported=True)}
+    for sheet in {each.parent: tree.sheet_of(each) for each in found}.values():
+        named -= {each.id for each in sheet.values()}
+        named |= {each.id for each in sheet.values() if is_title(label, each.value)}
     if relation == "column":
         return [each for each in found if (head := tree.heading_of(each)) is not None and head.id in named]
     return [each for each in found if any(other.id in named for other in tree.row_of(each))]
@@ -120,6 +127,8 @@ def check_focus(wanted: ElementTarget, sight: Sight) -> None:
     if sight.elements is None or focused is None or not focused.on_screen:
         return
     found = _called(wanted, sight.elements)
+    for relation in wanted.relations.keys() & {*IN_TABLES}:
+        found = _in_table(found, relation, wanted.relations[relation], sight.elements)
     if not any(each.id == focused.id or each in sight.elements.ancestors(focused) for each in found):
         raise NotFound(f"The keyboard is not in {words_for(wanted)}, but at {focused.box}.")
 

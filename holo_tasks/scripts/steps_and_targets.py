@@ -200,7 +200,14 @@ class Beside(Part):
         return {name: label for name in names if (label := getattr(self, name)) is not None}
 
 
-class ElementTarget(Named, Contained, Beside):
+class InSheet(Part):
+    """Facts of a cell of a spreadsheet."""
+
+    next_row: bool = Field(default=False, description="whether it is in the row below the last filled one")
+    empty: bool = Field(default=False, description="whether it must be empty")
+
+
+class ElementTarget(Named, Contained, Beside, InSheet):
     """An element of the accessibility tree."""
 
     @model_validator(mode="after")
@@ -210,7 +217,7 @@ class ElementTarget(Named, Contained, Beside):
         return self
 
 
-class Target(Shown, Contained, Beside):
+class Target(Shown, Contained, Beside, InSheet):
     """A target on the screen: a text, an input field by its label, a small picture, or an element by role and name.
 
     A picture is a PNG file, relative to the playbook's folder, cut from a screen of the same scale. A text and a
@@ -230,7 +237,10 @@ class Target(Shown, Contained, Beside):
         if self.text is not None:
             return self.text
         if self.is_named:
-            return f"the {self.role or 'element'} {self.name or (f'in {self.within}' if self.within else '')}".strip()
+            inside = f"in {self.within}" if self.within else ""
+            place = f"of the next row, {self.column}" if self.next_row else f"{self.row}, {self.column}"
+            name = self.name or (place if self.column else inside)
+            return f"the {self.role or 'element'} {name}".strip()
         return "what is on the picture"
 
     @property

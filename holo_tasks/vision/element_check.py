@@ -113,6 +113,8 @@ class ElementCheck:
         """
         if min(element.box.width, element.box.height) < LEAST_PIXELS:
             return TOO_SMALL
+        if tree.place_in_sheet(element) is not None and not element.value:
+            return self._of_empty_cell(frame, tree, element)
         if element.role in WRITTEN_INTO:
             if not any(is_framed(frame, box) for box in _space_around(tree, element)):
                 return NOTHING_THERE
@@ -148,6 +150,16 @@ class ElementCheck:
             ):
                 return ANOTHER_TEXT
         return TOO_LARGE if element.role in PRESSED and not _is_near(lines, element.box) else ""
+
+    def _of_empty_cell(self, frame: Frame, tree: ElementTree, element: Element) -> str:
+        """Return `ANOTHER_TEXT` if the picture shows a text in an empty cell of a spreadsheet.
+
+        A long text of another cell in the row may reach into it.
+        """
+        read = plain(self.read(frame, element.box))
+        if not read or any(read in plain(tree.text_on(each)) for each in tree.row_of(element)):
+            return ""
+        return ANOTHER_TEXT
 
     def _by_labels(self, frame: Frame, tree: ElementTree, element: Element) -> str:
         if element.role in WRITTEN_INTO:

@@ -50,7 +50,8 @@ class Calc(OfficeTrial):
             return WAIT  # cells of the tree arrive one by one, and late on a busy machine
         # The field left of the formula shows the cursor's cell.
         at = next((each.value for each in tree.find("text field") if re.fullmatch(r"[A-Z]+\d+", each.value)), "")
-        if wrong := [each for name, each in held.items() if int(name[1:]) > len(self.wanted()) + 1]:
+        rows = len(self.wanted()) + 1
+        if wrong := [each for name, each in held.items() if each.value and int(name[1:]) > rows]:
             return keys("delete") if at == wrong[0].name else click(wrong[0].box.center, wrong[0].name)
         last = self.turns[-1] if self.turns else None
         for row, (name, amount) in enumerate(self.wanted(), 2):

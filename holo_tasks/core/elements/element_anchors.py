@@ -22,9 +22,11 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``within`` is the name of its dialog, or of another container in which no other element has its role and name. For
       a field without a name it is a container in which no other field of its role accepts text.
     * ``alike`` is the number of elements that these facts find in front.
-    * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field without text.
+    * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field or a cell of a
+      spreadsheet without text.
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
     * ``in_row`` is the number of elements in the row with its role and name.
+    * ``in_sheet`` is set for a cell of a spreadsheet, and ``next_row`` for one in the row below the last filled row.
     * ``text 1`` and so on are the texts in its dialog.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
 
@@ -38,21 +40,28 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts |= _place_of_field(tree, element, known)
     if element.role in TWO_STATES:
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
-    if element.role in FIELDS and not (element.value or element.protected):
+    in_sheet = tree.place_in_sheet(element) is not None
+    if (in_sheet or element.role in FIELDS) and not (element.value or element.protected):
         facts["empty"] = YES
+    if in_sheet:
+        facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
     facts |= _row(tree, element, known) | _dialogs(tree, known) | _texts(tree, element, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
 
 
 def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     row = tree.row_of(element)
-    if not row:
+    if not row and not tree.is_in_next_row(element):
         return {}
+
+    def text_on(each: Element) -> str:
+        return known(each).value if tree.place_in_sheet(each) is not None else known(each).name
+
     heading = tree.heading_of(element)
     alike = [each for each in row if each.role == element.role and each.name == element.name]
-    texts = dict.fromkeys(name for each in row if (name := known(each).name) and each.role not in PRESSED)
+    texts = dict.fromkeys(text for each in row if (text := text_on(each)) and each.role not in PRESSED)
     facts = {f"cell {number}": text for number, text in enumerate([*texts][:MOST], start=1)}
-    return facts | {"column": "" if heading is None else known(heading).name, "in_row": str(len(alike) + 1)}
+    return facts | {"column": "" if heading is None else text_on(heading), "in_row": str(len(alike) + 1)}
 
 
 def _dialogs(tree: ElementTree, known: Callable[[Element], Element]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from holo_tasks.core.screen.geometry import Box, Point
 
@@ -89,9 +89,13 @@ CELLS = frozenset({"cell", "row header"})
 HEADINGS = frozenset({"column header"})
 """Roles of the parts of tables and lists. A card has the contents of a row in any arrangement, below a heading."""
 
+SHEET = frozenset({"editable", "manages descendants"})
+"""States of the table of a spreadsheet, and of no other table."""
 ALERTS = frozenset({"alert", "alert dialog"})
 TEXTS = frozenset({"label", "heading", "paragraph"})
 
+_PLACE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
+"""Name of a cell of a spreadsheet, such as ``B12``."""
 How = Literal["cache", "walk", "none"]
 
 
@@ -122,6 +126,13 @@ class Element:
     def on_screen(self) -> bool:
         """Whether it is visible and can be pressed: it shows, has pixels, and no other program covers it."""
         return SHOWING in self.states and self.box.area > 0 and COVERED not in self.states
+
+
+class SheetPlace(NamedTuple):
+    """The place of a cell in a spreadsheet: 7 and B for ``B7``."""
+
+    row: int
+    column: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,10 +287,46 @@ class ElementTree:
             siblings = (each for each in self.elements if each.parent == cell.parent and each.role in CELLS)
             found = [each for each in siblings if each.on_screen and _is_level(each.box, cell.box)]
         own = {cell.id, *(each.id for each in self.below(cell))} | {each.id for each in above}
-        return [each for each in found if each.id not in own and each.name and SHOWING in each.states]
+        return [each for each in found if each.id not in own and self.text_on(each) and SHOWING in each.states]
+
+    def place_in_sheet(self, element: Element) -> SheetPlace | None:
+        """Return the place of a cell in a spreadsheet, which the cell's name says; ``None`` for any other element."""
+        above = self.parent(element)
+        found = _PLACE.fullmatch(element.name) if element.role == "cell" else None
+        if found is None or above is None or not above.states >= SHEET:
+            return None
+        return SheetPlace(int(found[2]), found[1])
+
+    def text_on(self, element: Element) -> str:
+        """Return the text that is written on an element. The cell of a spreadsheet shows its value, not its name."""
+        return element.value if self.place_in_sheet(element) is not None else element.name
+
+    def sheet_of(self, element: Element) -> Mapping[SheetPlace, Element]:
+        """Return the filled cells in the spreadsheet of a cell. Returns an empty mapping for any other element."""
+        return self._sheets.get(element.parent, {}) if self.place_in_sheet(element) is not None else {}
+
+    def is_in_next_row(self, element: Element) -> bool:
+        """Return whether a cell is in the row right below the last filled row of its spreadsheet."""
+        place, filled = self.place_in_sheet(element), self.sheet_of(element)
+        return place is not None and bool(filled) and place.row == 1 + max(each.row for each in filled)
+
+    def _heading_in_sheet(self, element: Element) -> Element | None:
+        """Return the topmost filled cell of a cell's column, if it is above the cell and has no digit."""
+        place, filled = self.place_in_sheet(element), self.sheet_of(element)
+        if place is None:
+            return None
+        top = min((each for each in filled if each.column == place.column), default=place)
+        found = filled.get(top)
+        is_heading = found is not None and top.row < place.row and not any(map(str.isdigit, found.value))
+        return found if is_heading else None
 
     def heading_of(self, element: Element) -> Element | None:
-        """Return the column header above an element of a table, or ``None``."""
+        """Return the column header above an element of a table, or ``None``.
+
+        In a spreadsheet it is the topmost text of the column.
+        """
+        if self.place_in_sheet(element) is not None:
+            return self._heading_in_sheet(element)
         above = [element, *self.ancestors(element)]
         middle = next((each for each in above if each.role in CELLS), element).box.center
         tables = {each.id for each in above[1:]}
@@ -355,6 +402,15 @@ class ElementTree:
         held = {each.parent for each in self.elements if each.on_screen}
         shown = (each for each in self.elements if each.on_screen and each.id not in held)
         return [each for each in shown if each.name or each.value or FOCUSABLE in each.states]
+
+    @cached_property
+    def _sheets(self) -> dict[int, dict[SheetPlace, Element]]:
+        """For each spreadsheet, its filled cells by their places."""
+        found: dict[int, dict[SheetPlace, Element]] = {}
+        for element in self.elements:
+            if element.value and (place := self.place_in_sheet(element)) is not None:
+                found.setdefault(element.parent, {})[place] = element
+        return found
 
     @cached_property
     def _tops(self) -> list[int]:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from benchmarks.field.program import Program
 from benchmarks.field.programs.calibre import Calibre
+from benchmarks.field.programs.claws_mail import ClawsMail
 from benchmarks.field.programs.django_admin import DjangoAdmin
 from benchmarks.field.programs.gnome_text_editor import GnomeTextEditor
 from benchmarks.field.programs.gnumeric import Gnumeric
 from benchmarks.field.programs.homebank import HomeBank
 from benchmarks.field.programs.jabref import JabRef
+from benchmarks.field.programs.libreoffice_calc import Calc
 from benchmarks.field.programs.midnight_commander import MidnightCommander
 from benchmarks.field.programs.sqlitebrowser import SqliteBrowser
 from benchmarks.field.programs.tiddlywiki import TiddlyWiki
@@ -19,7 +21,7 @@ from benchmarks.field.programs.wagtail import Wagtail
 
 EVERY: tuple[type[Program], ...] = (
     *(HomeBank, Gnumeric, DjangoAdmin, SqliteBrowser, MidnightCommander),
-    *(Calibre, GnomeTextEditor, JabRef, TiddlyWiki, Tryton),
-    *(Wagtail,),
+    *(Calc, Calibre, ClawsMail, GnomeTextEditor, JabRef),
+    *(TiddlyWiki, Tryton, Wagtail),
 )
 PROGRAMS: Mapping[str, type[Program]] = {each.name: each for each in EVERY}
