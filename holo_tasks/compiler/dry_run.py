@@ -23,6 +23,8 @@ from holo_tasks.vision.screen_text import Sight
 
 BESIDE = "XXZ"
 """A column far from those of any recorded cell, for the other cells of its row."""
+DESCRIBES = frozenset({"name", "within", "right_of", "below", "place"})
+"""Facts of which one is enough to find an element again."""
 
 
 class DryRunMismatch(InvalidUsage):
@@ -105,7 +107,7 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
             above = tree.add("row", "", Box(0, at.y - 2, sight.size.width, 5), above)
             for text in cells:
                 tree.add("cell", text, Box(at.x + 5, at.y - 2, 5, 5), above)
-        tree.add(facts.get("role", ""), facts.get("name", ""), Box(at.x - 2, at.y - 2, 5, 5), above, states)
+        tree.add_alike(facts, at, above, states)
     return ElementTree(tuple(tree.found), complete=False) if tree.found else None
 
 
@@ -122,6 +124,19 @@ class _ToldTree:
         number = len(self.found)
         self.found.append(Element(number, role, name, frozenset(states), box, parent, "", 0, value))
         return number
+
+    def add_alike(self, facts: Mapping[str, str], at: Point, parent: int, states: Collection[str]) -> None:
+        """Add an element with the label beside it and the other elements of its group."""
+        whole, role = self.found[parent].box, facts.get("role", "")
+        above = self.add("panel", facts["group"], whole, parent) if facts.get("group") else parent
+        if facts.get("right_of"):
+            self.add("label", facts["right_of"], Box(0, at.y - 2, 1, 5), above)
+        if facts.get("below"):
+            self.add("label", facts["below"], Box(at.x - 2, 0, 5, 1), above)
+        number, count = map(int, facts.get("place", "1 of 1").split(" of "))
+        for other in range(1, count + 1):
+            box = Box(at.x - 2 + (other - number), at.y - 2, 5, 5)
+            self.add(role, facts.get("name", ""), box, above, states)
 
     def add_sheet(self, facts: Mapping[str, str], at: Point, parent: int) -> None:
         """Add a cell of a spreadsheet with the other cells of its row, the row above it, and its column's heading."""
@@ -140,8 +155,8 @@ class _ToldTree:
 
 
 def _is_described(step: RecordedStep) -> bool:
-    """Return whether an element can be found by its name, or as the only field of its container."""
-    return bool(step.element.get("name") or step.element.get("within"))
+    """Return whether an element can be found by its name, its container, a label beside it or its place in a group."""
+    return not DESCRIBES.isdisjoint(name for name, text in step.element.items() if text)
 
 
 def _with_context(sight: Sight, picture: Picture, state: str, *, tells: bool) -> Sight:

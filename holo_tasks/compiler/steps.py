@@ -38,6 +38,8 @@ def target_of(
     named = _named(step, sight, values) if place == 0 else None
     if named is not None and step.element.get("alike", "") == "1":
         return named
+    if place == 0 and (beside := _by_neighbor(step.element, values)) is not None:
+        return beside
     found = target_at(step.points[place], sight, values, also)
     if named is not None and (found is None or not is_readable(found.field or found.text or "")):
         return named
@@ -112,6 +114,8 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
         return Target(role=role, within=within)  # the only field there
     if not role or not name or role in NO_TARGETS or step.element.get("alike", "1") != "1":
         return None
+    if step.element.get("named_by_value"):
+        return None
     pressed = [line.text for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
     words = [text for text in pressed if is_readable(text)]
     agrees = any(matches(templated(text, values), name) for text in words)
@@ -121,6 +125,20 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
     text = name if agrees and role in WRITTEN_ON and "*" not in name else None
     return Target(role=role, name=name, within=within, text=text)
+
+
+def _by_neighbor(facts: Mapping[str, str], values: Mapping[str, Value]) -> Target | None:
+    """Return the target by its role and the label beside it, or by its place among equal elements; else ``None``."""
+    relation = next((name for name in ("right_of", "below") if facts.get(name)), "")
+    place, group = facts.get("place"), templated(facts.get("group", ""), values) or None
+    if not facts.get("role") or not (relation or (place and group)):
+        return None
+    told: dict[str, Any] = {"role": facts["role"], "within": group, "place": place}
+    if place and facts.get("name"):
+        told["name"] = templated(facts["name"], values)
+    if relation:
+        told[relation] = templated(facts[relation], values)
+    return Target(**told)
 
 
 def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None:

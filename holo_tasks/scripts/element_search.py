@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import MODAL, Element, ElementTree
+from holo_tasks.core.elements.elements import MODAL, Element, ElementTree, in_rows
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.scripts.steps_and_targets import Contained, ElementTarget, InSheet, Named, ShownElement, Target
+from holo_tasks.scripts.steps_and_targets import Beside, Contained, ElementTarget, InSheet, Named, ShownElement, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 
@@ -58,6 +58,7 @@ def find_element(
     if tree is None:
         return None
     found, lacking = tree.single(_called(wanted, tree)), words_for(wanted)
+    place = wanted.place if isinstance(wanted, Beside) else None
     if anchors:
         found = [each for each in found if each.role not in WRITTEN_INTO] or found
     if isinstance(wanted, InSheet) and wanted.next_row:
@@ -72,12 +73,17 @@ def find_element(
             found, lacking = [], f"label ‘{label}’"
             break
         near = sorted(related(found, relation, anchor), key=lambda each: distance(each.box, anchor))
+        if place:
+            found = near
+            continue
         found = [each for each in near[:2] if distance(each.box, anchor) == distance(near[0].box, anchor)]
     if not found:
         if tree.complete:
             raise NotFound(f"There is no {lacking} among the elements that the programs tell of.")
         return None
     found = tree.in_front(found)
+    if place is not None:
+        found = [_at_place(found, place, lacking)]
     if len(found) > 1:
         raise AmbiguousTarget(f"{len(found)} elements are {words_for(wanted)}: {_places(found)}.")
     if isinstance(wanted, InSheet) and wanted.empty and found[0].value:
@@ -85,6 +91,14 @@ def find_element(
     if why_not := sight.disagrees(found[0], also):
         raise ContradictedTarget(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
     return found[0]
+
+
+def _at_place(found: Sequence[Element], place: str, lacking: str) -> Element:
+    """Return the element at a place such as ``3 of 5``. Raises `NotFound` if there are more or fewer of them."""
+    number, count = int(place.split()[0]), int(place.split()[-1])
+    if len(found) != count:
+        raise NotFound(f"There are {len(found)} of {lacking}, not {count}.")
+    return in_rows(found)[number - 1]
 
 
 def _in_table(found: Sequence[Element], relation: str, label: str, tree: ElementTree) -> list[Element]:

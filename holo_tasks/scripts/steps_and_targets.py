@@ -192,6 +192,11 @@ class Beside(Part):
     near: str | None = None
     row: str | None = Field(default=None, description="a text in its row of a table or list, such as the item's key")
     column: str | None = Field(default=None, description="the heading of its column of a table")
+    place: str | None = Field(
+        default=None,
+        pattern=r"^[1-9]\d? of [1-9]\d?$",
+        description="its place among equal elements of a container or beside a label, such as 3 of 5",
+    )
 
     @property
     def relations(self) -> dict[str, str]:
@@ -214,7 +219,16 @@ class ElementTarget(Named, Contained, Beside, InSheet):
     def _is_told(self) -> ElementTarget:
         if not self.is_named:
             raise ValueError("an element has a role: or a name:")
+        check_place(self)
         return self
+
+
+def check_place(wanted: ElementTarget | Target) -> None:
+    """Raise `ValueError` if a place is given without a role, or without a container or a label."""
+    if wanted.place is not None and not (wanted.role and (wanted.within or wanted.relations)):
+        raise ValueError("place: needs a role:, and within: or right_of: or another label")
+    if wanted.place is not None and int(wanted.place.split()[0]) > int(wanted.place.split()[-1]):
+        raise ValueError(f"place: {wanted.place} does not exist")
 
 
 class Target(Shown, Contained, Beside, InSheet):
@@ -237,11 +251,18 @@ class Target(Shown, Contained, Beside, InSheet):
         if self.text is not None:
             return self.text
         if self.is_named:
-            inside = f"in {self.within}" if self.within else ""
-            place = f"of the next row, {self.column}" if self.next_row else f"{self.row}, {self.column}"
-            name = self.name or (place if self.column else inside)
-            return f"the {self.role or 'element'} {name}".strip()
+            return self._element_words
         return "what is on the picture"
+
+    @property
+    def _element_words(self) -> str:
+        """The description of an element: its role and name, or where it is."""
+        beside = next(iter(self.relations.values()), self.within or "")
+        where = f"of {beside}" if beside else ""
+        if self.column:
+            where = f"of the next row, {self.column}" if self.next_row else f"{self.row}, {self.column}"
+        place = f"({self.place})" if self.place else ""
+        return " ".join(filter(None, ("the", self.role or "element", self.name or where, place)))
 
     @property
     def ways(self) -> tuple[Target, ...]:
@@ -251,6 +272,7 @@ class Target(Shown, Contained, Beside, InSheet):
     @model_validator(mode="after")
     def _one(self) -> Target:
         words = self.text is not None or self.picture is not None
+        check_place(self)
         if self.is_named and self.field is not None:
             raise ValueError("a target with role: or name: takes text: and picture: beside it, not field:")
         if not self.is_named and words is (self.field is not None):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import CELLS, TEXTS, Element, ElementTree
+from holo_tasks.core.elements.elements import CELLS, TEXTS, Element, ElementTree, in_rows, is_level
+from holo_tasks.core.screen.geometry import Box
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
 """Roles of controls that are checked or not."""
 FIELDS = frozenset({"text field", "spin button", "combo box", "date editor"})
+OPTIONS = frozenset({"list item", "menu item", "tree item", "cell"})
+"""Roles of the options of a combo box."""
 PRESSED = TWO_STATES | {"button", "link", "menu item"}
 """Roles of controls whose name is not a value of their row."""
 YES, NO = "yes", "no"
@@ -22,6 +26,10 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``within`` is the name of its dialog, or of another container in which no other element has its role and name. For
       a field without a name it is a container in which no other field of its role accepts text.
     * ``alike`` is the number of elements that these facts find in front.
+    * ``named_by_value`` is set for a combo box whose name is its chosen option.
+    * ``right_of`` or ``below`` is the label beside an element without a name of its own.
+    * ``place``, such as ``3 of 5``, is its place among elements of the same role and name in the container ``group``,
+      or right of the label ``right_of``.
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field or a cell of a
       spreadsheet without text.
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
@@ -38,6 +46,10 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts |= _place(tree, element, known)
     elif element.role in FIELDS:
         facts |= _place_of_field(tree, element, known)
+    if named_by_value := _is_named_by_value(tree, element):
+        facts["named_by_value"] = YES
+    if (named_by_value or facts.get("alike", "") != "1") and not tree.row_of(element):
+        facts |= _beside(tree, element, known) or _in_group(tree, element, known)
     if element.role in TWO_STATES:
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
     in_sheet = tree.place_in_sheet(element) is not None
@@ -47,6 +59,87 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
     facts |= _row(tree, element, known) | _dialogs(tree, known) | _texts(tree, element, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
+
+
+def _is_named_by_value(tree: ElementTree, element: Element) -> bool:
+    """Return whether the name of a combo box is its chosen option, which the next item may not have."""
+    if element.role != "combo box" or not element.name:
+        return False
+    options = (each.name for each in tree.below(element) if each.role in OPTIONS)
+    return element.name == element.value or element.name in options
+
+
+def _beside(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the label left of an element or above it, if it finds this element alone among those of its role."""
+    alike = tree.single(tree.find(element.role))
+    for relation, label in _labels_of(tree, element):
+        name = known(label).name
+        found = [each for each in alike if _stands(each.box, relation, label.box)]
+        away = {each.id: _distance(each.box, label.box) for each in found}
+        nearest = [each for each in found if away[each.id] == min(away.values())]
+        if name and tree.in_front(nearest) == [element]:
+            return {relation: name}
+    return {}
+
+
+def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]:
+    """Return the labels beside an element with their relations: the nearest left of it, then the nearest above it.
+
+    A text that is there twice identifies nothing.
+    """
+    window = tree.window_of(element)
+    texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and each.name]
+    texts = [each for each in texts if tree.window_of(each) is window and len(tree.find(None, each.name)) == 1]
+    found = []
+    for relation in ("right_of", "below"):
+        there = [each for each in texts if _stands(element.box, relation, each.box)]
+        there = [each for each in there if relation != "below" or _overlap(each.box, element.box)]
+        if there:
+            found.append((relation, min(there, key=lambda each: _distance(each.box, element.box))))
+    return found
+
+
+def _in_group(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the place of an element among several alike: in a named container, or right of a label.
+
+    Only controls are counted. The place alone describes nothing, so an element without such an anchor has none.
+    """
+    if element.role not in FIELDS | PRESSED:
+        return {}
+    alike = tree.single(tree.find(element.role, element.name))
+    alike = [each for each in alike if each.name == element.name]
+    groups = (
+        above for above in tree.ancestors(element)[:-1] if known(above).name and len(tree.find(None, above.name)) == 1
+    )
+    for group in groups:
+        inside = {each.id for each in tree.below(group)}
+        if place := _place_of(element, [each for each in alike if each.id in inside]):
+            return {"place": place, "group": known(group).name}
+    for relation, label in _labels_of(tree, element)[:1]:
+        row = [each for each in alike if _stands(each.box, "right_of", label.box)]
+        if relation == "right_of" and (place := _place_of(element, row)) and known(label).name:
+            return {"place": place, "right_of": known(label).name}
+    return {}
+
+
+def _place_of(element: Element, found: Sequence[Element]) -> str:
+    """Return the place of an element among several; empty for one alone, and if some of them are not on the screen."""
+    ordered = in_rows(found)
+    return f"{ordered.index(element) + 1} of {len(ordered)}" if len(ordered) > 1 and element in ordered else ""
+
+
+def _stands(box: Box, relation: str, label: Box) -> bool:
+    if relation == "right_of":
+        return is_level(box, label) and box.left >= label.right - 2
+    return box.center.y > label.bottom
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right
+
+
+def _distance(one: Box, other: Box) -> float:
+    return math.hypot(one.center.x - other.center.x, one.center.y - other.center.y)
 
 
 def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:

@@ -285,7 +285,7 @@ class ElementTree:
             return []
         else:
             siblings = (each for each in self.elements if each.parent == cell.parent and each.role in CELLS)
-            found = [each for each in siblings if each.on_screen and _is_level(each.box, cell.box)]
+            found = [each for each in siblings if each.on_screen and is_level(each.box, cell.box)]
         own = {cell.id, *(each.id for each in self.below(cell))} | {each.id for each in above}
         return [each for each in found if each.id not in own and self.text_on(each) and SHOWING in each.states]
 
@@ -421,7 +421,19 @@ class ElementTree:
         return found
 
 
-def _is_level(one: Box, other: Box) -> bool:
+def in_rows(found: Sequence[Element]) -> list[Element]:
+    """Return elements in reading order: rows from top to bottom, and each row from left to right."""
+    rows: list[list[Element]] = []
+    for each in sorted(found, key=lambda one: one.box.top):
+        if rows and is_level(rows[-1][0].box, each.box):
+            rows[-1].append(each)
+        else:
+            rows.append([each])
+    return [each for row in rows for each in sorted(row, key=lambda one: one.box.left)]
+
+
+def is_level(one: Box, other: Box) -> bool:
+    """Return whether two boxes are on one row: the middle of the less high box is within the other's height."""
     low, high = sorted((one, other), key=lambda box: box.height)
     return high.top <= low.center.y < high.bottom
 

@@ -1,0 +1,135 @@
+"""Fields without a name, combo boxes named by their value, and equal elements are found by a neighbor and a place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.elements.element_anchors import anchors_of
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
+from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
+from holo_tasks.scripts.rules import find
+from holo_tasks.scripts.steps_and_targets import Target
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, page, record, sight_of
+
+LEFT = {"Status": 60, "Clerk": 100, "Rating": 140}
+
+
+class Form:
+    """Builds the tree of a form: labels at the left, and controls without a name beside them."""
+
+    def __init__(self) -> None:
+        self.elements: list[Element] = []
+        self.window = self.add("window", "Orders", Box(0, 0, 720, 420), -1)
+        self.panel = self.add("panel", "", Box(0, 0, 720, 420), self.window)
+        for name, top in LEFT.items():
+            self.add("label", name, Box(20, top, 80, 20), self.panel)
+
+    def add(self, role: str, name: str, box: Box, parent: int, value: str = "") -> int:
+        number = len(self.elements)
+        states = frozenset({SHOWING})
+        self.elements.append(Element(number, role, name, states, box, parent, "orders", 1, value))
+        return number
+
+    def boxes(self, status: str = "Open", clerk: str = "Ada") -> Form:
+        """Add two combo boxes that are named by their chosen option."""
+        for name, top in ((status, 60), (clerk, 100)):
+            self.add("combo box", name, Box(140, top, 200, 22), self.panel, name)
+        return self
+
+    def stars(self, count: int = 5, group: str = "", left: int = 140) -> Form:
+        """Add equal radio buttons in a row, in a group with a name if one is given."""
+        over = self.add("group", group, Box(left, 138, 400, 26), self.panel) if group else self.panel
+        for number in range(count):
+            self.add("radio button", "", Box(left + 40 * number, 140, 20, 20), over)
+        return self
+
+    @property
+    def tree(self) -> ElementTree:
+        return ElementTree(tuple(self.elements))
+
+    def facts(self, role: str, number: int) -> dict[str, str]:
+        return anchors_of(self.tree, self.tree.find(role)[number], lambda element: element)
+
+    def finds(self, target: Target) -> Box:
+        sight = replace(sight_of(page((20, 10, "ORDERS"))), elements=self.tree)
+        return find(target, {}, sight)
+
+
+def test_a_combo_box_that_is_named_by_its_value_is_found_by_the_label_beside_it() -> None:
+    facts = Form().boxes().facts("combo box", 1)
+    assert (facts["named_by_value"], facts["right_of"]) == ("yes", "Clerk")
+    target = Target(role="combo box", right_of="Clerk")
+    assert Form().boxes(status="Paid", clerk="Bob").finds(target).top == 100
+    named = Form()
+    named.add("combo box", "Clerk of the order", Box(140, 100, 200, 22), named.panel, "Ada")
+    assert not {"named_by_value", "right_of"} & {*named.facts("combo box", 0)}, "its name tells it already"
+
+
+def test_a_label_above_serves_where_none_is_at_the_left_and_one_that_is_there_twice_never() -> None:
+    form = Form()
+    form.add("label", "Memo", Box(400, 200, 80, 20), form.panel)
+    form.add("text field", "", Box(400, 224, 200, 22), form.panel)
+    form.add("text field", "", Box(400, 300, 200, 22), form.panel)
+    assert form.facts("text field", 0)["below"] == "Memo"
+    assert "below" not in form.facts("text field", 1), "the label finds the other field"
+    form.add("label", "Memo", Box(20, 260, 80, 20), form.panel)
+    assert not {"below", "right_of"} & {*form.facts("text field", 0)}
+
+
+@pytest.mark.parametrize("group", ["", "Rating of the clerk"])
+def test_the_place_among_equal_elements_counts_together_with_another_anchor(group: str) -> None:
+    form = Form().stars(group=group)
+    facts = form.facts("radio button", 2)
+    assert facts["place"] == "3 of 5"
+    anchor = {"within": group} if group else {"right_of": "Rating"}
+    assert facts["group" if group else "right_of"] == next(iter(anchor.values()))
+    target = Target(role="radio button", place="3 of 5", **anchor)
+    assert form.finds(target).left == 220
+    for count in (4, 6):
+        with pytest.raises(NotFound, match=f"There are {count} of radio button"):
+            Form().stars(count, group).finds(target)
+    with pytest.raises(AmbiguousTarget):
+        form.finds(Target(role="radio button", **({"within": group} if group else {})))
+
+
+def test_a_place_without_another_anchor_describes_nothing() -> None:
+    form = Form()
+    for number in range(3):
+        form.add("button", "", Box(400, 200 + 40 * number, 60, 20), form.panel)
+    assert "place" not in form.facts("button", 1)
+    table = form.add("table", "Orders", Box(0, 300, 720, 100), form.panel)
+    for number in range(2):
+        row = form.add("row", "", Box(0, 300 + 30 * number, 720, 24), table)
+        form.add("cell", f"AB-{number}", Box(10, 300 + 30 * number, 60, 20), row)
+        form.add("button", "Open", Box(400, 300 + 30 * number, 60, 20), row)
+    assert "place" not in form.facts("button", 3), "rows may be sorted anew"
+    for wrong in (
+        "{role: button, place: 2 of 3}",
+        "{text: x, right_of: y, place: 2 of 3}",
+        "{role: button, below: x, place: 4 of 3}",
+    ):
+        with pytest.raises(BadPlaybook, match="place"):
+            parse_playbook(f"name: x\ngoals: {{y: {{steps: [{{click: {wrong}}}, {{answer: z}}]}}}}")
+
+
+def test_a_run_with_such_elements_is_compiled_without_the_model(tmp_path: Path) -> None:
+    form = Form().boxes().stars(group="Rating of the clerk")
+    shown = page((20, 10, "ORDERS"), *((20, top, name) for name, top in LEFT.items()))
+    after = page((20, 10, "ORDERS"), (20, 380, "Stored as S-4137"))
+    acts = [
+        Act(shown, at=form.elements[6].box.center, element=form.facts("combo box", 1)),
+        Act(shown, at=form.elements[10].box.center, element=form.facts("radio button", 2)),
+    ]
+    trace = record(tmp_path, "one", "Rate the clerk.", acts, after, "Stored as S-4137")
+    playbook, told, text = compiled(tmp_path, trace)
+    assert not told["by_model"], text
+    clerk, star, _ = playbook.goals["look-up"].steps
+    assert clerk.click == Target(role="combo box", right_of="Clerk")
+    assert star.click == Target(role="radio button", within="Rating of the clerk", place="3 of 5")
+    assert star.words == "Click the radio button of Rating of the clerk (3 of 5)."
