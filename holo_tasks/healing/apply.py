@@ -89,8 +89,9 @@ def _screen_text(text: str, node: yaml.MappingNode, new: Rule) -> str:
 
 def _target_text(text: str, node: yaml.Node, new: Rule, proposal: Proposal) -> str:
     action = new.do[proposal.place]
-    do = _at(node, "do")
-    at = _at(node if do is None else do.value[proposal.place], action.kind)  # a step is an action itself
+    do = _at(node, "do")  # a step is an action itself, and an interruption may have a single one
+    single = node if do is None else do
+    at = _at(single.value[proposal.place] if isinstance(single, yaml.SequenceNode) else single, action.kind)
     return _replaced(
         text, _at(at, "at") if action.scroll is not None else at, _on_one_line(as_written(action.targets[0]))
     )
@@ -137,14 +138,23 @@ def _expected(playbook: Playbook, rule: Rule, changed_rule: Rule) -> Playbook:
 
 def _with_changed(goal: Goal, rule: Rule, changed_rule: Rule, new: Callable[[Any], Any]) -> Goal:
     """Return a goal with a changed rule, or with the changed step that the rule was made of."""
+    if any(each is rule for each in goal.rules_of_interruptions):
+        one = goal.interruptions[rule.id]
+        kept = (each.thought for each in one.do)
+        do = tuple(each.model_copy(update={"thought": said}) for each, said in zip(changed_rule.do, kept, strict=True))
+        return _made_again(goal, interruptions={**goal.interruptions, rule.id: one.model_copy(update={"do": do})})
     made = {each.id: each for each in goal.rules_of_steps}
     if made.get(rule.id) is not rule:
         return goal.model_copy(update={"rules": tuple(map(new, goal.rules))})
     place, (action,) = list(reversed(made)).index(rule.id), changed_rule.do
     kind = action.kind
     step = goal.steps[place].model_copy(update={kind: getattr(action, kind)})
-    told = {name: getattr(goal, name) for name in type(goal).model_fields}
-    return Goal.model_construct(**{**told, "steps": (*goal.steps[:place], step, *goal.steps[place + 1 :])})
+    return _made_again(goal, steps=(*goal.steps[:place], step, *goal.steps[place + 1 :]))
+
+
+def _made_again(goal: Goal, **changes: Any) -> Goal:
+    """Return a goal with changes, without the rules that were computed from it before."""
+    return Goal.model_construct(**{**{name: getattr(goal, name) for name in type(goal).model_fields}, **changes})
 
 
 def _rule_node(root: Any, playbook: Playbook, proposal: Proposal) -> yaml.MappingNode:
@@ -154,6 +164,9 @@ def _rule_node(root: Any, playbook: Playbook, proposal: Proposal) -> yaml.Mappin
     if steps is not None and proposal.rule in numbers:
         step: yaml.MappingNode = steps.value[numbers.index(proposal.rule)]
         return step
+    if (interruption := _at(_at(goal, "interruptions"), proposal.rule)) is not None:
+        known: yaml.MappingNode = interruption
+        return known
     lists = [rules for rules in [_at(goal, "rules")] if rules is not None]
     if (shared := _at(root, "shared")) is not None:
         lists += [value for _, value in shared.value]

@@ -17,10 +17,11 @@ from holo_tasks.core.errors import NeedsPerson
 from holo_tasks.core.events import SubgoalOpened
 from holo_tasks.core.input.gestures import Click
 from holo_tasks.core.screen.geometry import Point
+from holo_tasks.healing.apply import apply
 from holo_tasks.healing.folder import HealingFolder
 from holo_tasks.run.run import Run
 from holo_tasks.scripts import rules
-from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook import load_playbook, parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script import Script
@@ -141,6 +142,35 @@ async def test_the_model_clears_an_obstacle_and_the_playbook_does_the_step(tmp_p
     assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
     assert len(replay.model.requests) == 1
     assert ("save", "fitted", "playbook") in replay.outcomes
+
+
+KNOWN = """    interruptions:
+      tip: {screen: TIP OF THE DAY, do: {click: Close tip}}
+    rules:"""
+
+
+async def test_a_known_interruption_takes_no_model(tmp_path: Path) -> None:
+    known = parse_playbook(TEXT.replace("    rules:", KNOWN))
+    replay = await Replay(tmp_path, "tip", says=[], script=Script(known, order="AB-1207")).done()
+    assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
+    assert replay.outcomes[3:] == [(rule, "fitted", "playbook") for rule in ("tip", "save", "answer")]
+    never = await Replay(tmp_path, says=[], script=Script(known, order="AB-1207")).done()
+    assert (never.value, never.saved) == ({"receipt": 5012}, ["AB-1207"]), never.error
+
+
+async def test_another_button_of_an_interruption_is_pressed_by_the_model_and_learned(tmp_path: Path) -> None:
+    file = tmp_path / "orders.yaml"
+    file.write_text(TEXT.replace("    rules:", KNOWN.replace("Close tip", "Got it")))
+    script = Script(file, order="AB-1207").healing("propose")
+    replay = await Replay(tmp_path, "tip", says=[CLOSED], script=script).done()
+    assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
+    assert len(replay.model.requests) == 1
+    (proposal,) = HealingFolder(file).proposals
+    apply(file, proposal)
+    (learned,) = load_playbook(file).goals["save-note"].interruptions.values()
+    assert [way.text for way in learned.do[0].targets[0].ways] == ["Got it", "Close tip"]
+    again = await Replay(tmp_path / "again", "tip", says=[], script=Script(file, order="AB-1207")).done()
+    assert (again.value, again.saved) == ({"receipt": 5012}, ["AB-1207"]), again.error
 
 
 ONCE = 'id: find\n        screen: [ORDER SEARCH, "{order}"]\n        once: true'
