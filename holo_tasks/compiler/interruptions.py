@@ -208,12 +208,10 @@ def _remains(line: Line, sight: Sight) -> bool:
     return False
 
 
-def _without(
-    interruption: Interruption, recordings: Sequence[Recording], sights: Sights
-) -> list[tuple[Picture, Sight]]:
-    """Return the pictures of recordings apart from those on which the interruption was."""
+def _without(interruption: Interruption, recordings: Sequence[Recording], sights: Sights) -> list[Sight]:
+    """Return what the pictures of recordings show, apart from those on which the interruption was."""
     every = dict.fromkeys(picture for one in recordings for picture in one.pictures)
-    return [(picture, sights[picture]) for picture in every if picture != interruption.step.before]
+    return [sights[picture] for picture in every if picture != interruption.step.before]
 
 
 def _is_extra(
