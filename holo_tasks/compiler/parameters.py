@@ -9,10 +9,12 @@ from typing import TypeAlias
 
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.read_pictures import ReadPicture
-from holo_tasks.compiler.recording import Recording
+from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.targets import target_at
+from holo_tasks.core.elements.element_anchors import numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.outside_text import is_placeholder
+from holo_tasks.scripts.file_dialogs import dialog_on
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.value_formats import format_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value, convert
@@ -21,7 +23,10 @@ from holo_tasks.vision.screen_text import Sight, matches
 SHORTEST = 2
 """The shortest value of a parameter. Shorter texts occur in other texts by chance."""
 NO_NAME = "{!r} is not a valid parameter name: use small letters, digits and `_`, with a letter first."
+FILE = "file"
+"""Name of the parameter for a file that was chosen or saved."""
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_FILE_NAME = re.compile(r"[^/\\]*[^/\\. ]\.[A-Za-z][A-Za-z0-9]{0,4}")
 
 
 Ask: TypeAlias = Callable[[Mapping[str, Value]], Mapping[str, str]]
@@ -100,10 +105,12 @@ def _holds(recording: Recording, literal: str) -> bool:
 
 
 def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, str]:
-    """Return the texts typed in a recording, by the labels of their fields."""
+    """Return the texts typed in a recording, by the labels of their fields, and the files that were chosen."""
     found: dict[str, str] = {}
     label = ""
     for step in recording.steps:
+        if chosen := _chosen_file(step, seen[step.before.sha256].sight):
+            found[_free_name(FILE, chosen, found)] = chosen
         if step.points and step.tool in ("click", "double_click", "write_at"):
             target = target_at(step.points[0], seen[step.before.sha256].sight, {})
             label = (target.field or "") if target is not None else ""
@@ -112,12 +119,34 @@ def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, s
             if len(text) >= SHORTEST and not is_placeholder(text):
                 label = label or _label_of_text(text, seen[step.after.sha256].sight)
                 name = name_of(label) or f"text_{len(found) + 1}"
-                # Another text in the same field is another parameter. As a constant, it would be typed for every item.
-                while found.get(name, text) != text:
-                    name = _next_name(name)
-                found[name] = text
+                name = FILE if _is_in_file_dialog(step, seen[step.before.sha256].sight) else name
+                found[_free_name(name, text, found)] = text
             label = ""
     return found
+
+
+def _chosen_file(step: RecordedStep, sight: Sight) -> str:
+    """Return the name of the file that a press chose in the list of a file dialog; empty for any other step."""
+    if step.tool not in ("click", "double_click") or not _is_in_file_dialog(step, sight):
+        return ""
+    at = step.points[0]
+    pressed = [line.text for line in sight.lines if line.box.contains(at)]
+    named = [step.element.get("name", ""), *numbered(step.element, "cell")] if step.element.get("role") else pressed
+    return next((text.strip() for text in named if _FILE_NAME.fullmatch(text.strip())), "")
+
+
+def _is_in_file_dialog(step: RecordedStep, sight: Sight) -> bool:
+    return bool(step.element.get("file_dialog") or (not step.element.get("role") and dialog_on(sight)))
+
+
+def _free_name(name: str, text: str, found: Mapping[str, str]) -> str:
+    """Return a name for a text that no other text has.
+
+    Another text in the same field is another parameter. As a constant, it would be typed for every item.
+    """
+    while found.get(name, text) != text:
+        name = _next_name(name)
+    return name
 
 
 def _next_name(name: str) -> str:

@@ -79,9 +79,9 @@ class Tree:
         return anchors_of(self.tree, self.tree.find(role, name)[number], lambda element: element)
 
 
-def decided(playbook: Playbook, number: str, shown: Page, tree: Tree) -> Decision:
+def decided(playbook: Playbook, number: str, shown: Page, tree: Tree, name: str = "number") -> Decision:
     sight = replace(sight_of(shown), elements=tree.tree)
-    return follow(playbook, "look-up", {"number": number}, [], sight)
+    return follow(playbook, "look-up", {name: number}, [], sight)
 
 
 def opened(home: Path, name: str, facts: dict[str, str], click: str = "Open") -> tuple[Playbook, str]:

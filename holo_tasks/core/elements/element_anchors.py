@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from holo_tasks.core.elements.elements import CELLS, TEXTS, Element, ElementTree, in_rows, is_level
@@ -15,6 +16,8 @@ OPTIONS = frozenset({"list item", "menu item", "tree item", "cell"})
 """Roles of the options of a combo box."""
 PRESSED = TWO_STATES | {"button", "link", "menu item"}
 """Roles of controls whose name is not a value of their row."""
+FILE_FIELD = re.compile(r"file ?name:?$", re.IGNORECASE)
+"""Name of the field of a file dialog, in toolkits that give the dialog no role of its own."""
 YES, NO = "yes", "no"
 MOST = 6
 """The most cells of a row, and the most dialogs, that are described."""
@@ -35,7 +38,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
     * ``in_row`` is the number of elements in the row with its role and name.
     * ``in_sheet`` is set for a cell of a spreadsheet, and ``next_row`` for one in the row below the last filled row.
-    * ``text 1`` and so on are the texts in its dialog.
+    * ``text 1`` and so on are the texts in its dialog. ``file_dialog`` is set in a dialog that chooses a file.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
 
     ``known`` removes the hidden texts of an element.
@@ -165,9 +168,13 @@ def _dialogs(tree: ElementTree, known: Callable[[Element], Element]) -> dict[str
 
 def _texts(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     dialog = tree.dialog_of(element)
-    inside = () if dialog is None else tree.below(dialog)
+    inside = [] if dialog is None else [*tree.below(dialog)]
     shown = [name for each in inside if each.role in TEXTS and each.on_screen and (name := known(each).name)]
-    return {f"text {number}": text for number, text in enumerate([*dict.fromkeys(shown)][:MOST], start=1)}
+    facts = {f"text {number}": text for number, text in enumerate([*dict.fromkeys(shown)][:MOST], start=1)}
+    is_of_files = dialog is not None and (
+        dialog.role == "file chooser" or any(each.role in FIELDS and FILE_FIELD.match(each.name) for each in inside)
+    )
+    return {**facts, "file_dialog": YES} if is_of_files else facts
 
 
 def numbered(facts: Mapping[str, str], name: str) -> list[str]:
