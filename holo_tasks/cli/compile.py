@@ -117,6 +117,9 @@ def _written(out: Path, text: str, pictures: Sequence[Path] = ()) -> Path | None
 
 def _advice(made: Compiled, kept: Path | None) -> list[str]:
     said = [f"{made.steps} steps; parameters: {', '.join(made.parameters) or 'none'}"]
+    said += [
+        f"a loop over the list {name!r}, with {', '.join(kinds)} for each item" for name, kinds in made.lists.items()
+    ]
     if made.probe:
         said.append(f"its probe {made.probe} looks for the effect")
     said += [f"step {one.step} takes the model: {one.why}" for one in made.by_model]
@@ -139,6 +142,7 @@ def _as_json(made: Compiled, out: Path, verified: Sequence[tuple[Trace, str]]) -
             "file": str(out),
             "goal": made.goal,
             "params": made.parameters,
+            "lists": {name: dict(kinds) for name, kinds in made.lists.items()},
             "steps": made.steps,
             "left_out": made.left_out,
             "astray": made.astray,

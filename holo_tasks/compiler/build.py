@@ -66,6 +66,8 @@ class BuiltGoal:
     goal: Mapping[str, Any]
     unread: tuple[str, ...] = ()
     by_model: tuple[ByModel, ...] = ()
+    items: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)
+    """The lists of its loops, with their items in the recording."""
 
     def interrupted_by(self, interruptions: Mapping[str, Mapping[str, Any]]) -> BuiltGoal:
         """Return the goal with interruptions, as they are written in a playbook."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from holo_tasks.audit.reader import Trace
@@ -42,6 +43,7 @@ from holo_tasks.compiler.step_list import NOT_AGAIN, StepsBuilder, is_linear
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.compiler.variants import variants
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.scripts.loops import unrolled
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
 from holo_tasks.scripts.values import Value
@@ -74,6 +76,8 @@ class Compiled:
     """The goal that looks whether the effect exists. Empty if the playbook has no probe."""
     by_model: tuple[ByModel, ...] = ()
     """The steps that the model does."""
+    lists: Mapping[str, Mapping[str, Kind]] = field(default_factory=dict)
+    """The lists of items that its loops need, each with the values of an item."""
 
 
 @dataclass(frozen=True)
@@ -318,10 +322,10 @@ def _made_of_steps(
     way = merged(ways, variants(chosen, seen, parameters.values))
     if not is_linear(way, chosen, {seen[one.last.sha256].screen for one in chosen}):
         return None
-    taken, left = list(_steps(way)), dict[int, str]()
+    taken, left, loops = list(_steps(way)), dict[int, str](), True
     count = sum(len(visit.steps) for visit in way)
     while True:
-        builder = StepsBuilder(chosen, seen, parameters, mines=True, left=left)
+        builder = StepsBuilder(chosen, seen, parameters, mines=True, left=left, loops=loops)
         made = CompiledGoal(wanted.name, builder.built(way).interrupted_by(wanted.interruptions), chosen)
         if wanted.strict and made.built.by_model:
             first = made.built.by_model[0]
@@ -329,8 +333,11 @@ def _made_of_steps(
         text = playbook_yaml(made)
         playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
         try:
-            _check(wanted, playbook, chosen, parameters, seen, taken)
+            _check(wanted, playbook, chosen, parameters, seen, taken, made.built.items)
         except DryRunMismatch as error:
+            if made.built.items:
+                loops = False
+                continue
             until = count if error.place is None else error.place
             # A step may also differ because an effect of an earlier one did not last.
             place = next((one for one in range(until, -1, -1) if one not in left), None)
@@ -422,6 +429,7 @@ def _goal(
         made.built.unread,
         pictures=tuple(used),
         by_model=made.built.by_model,
+        lists=playbook.goals[made.name].lists,
     )
     return _Goal(made, told, parameters, seen)
 
@@ -433,14 +441,17 @@ def _check(
     parameters: Parameters,
     seen: Mapping[str, ReadPicture],
     taken: Collection[RecordedStep],
+    items: Mapping[str, Sequence[Mapping[str, Value]]] = MappingProxyType({}),
 ) -> None:
     """Raise `DryRunMismatch` for a recording that the playbook would not repeat.
 
-    Raises `InvalidUsage` if a probe would report the effect on a screen where its run did not.
+    ``items`` are the lists of its loops. Raises `InvalidUsage` if a probe would report the effect on a screen where its
+    run did not.
     """
     is_probe = wanted.probe_of is not None
     for one, values in zip(chosen, parameters.values, strict=True):
-        ended = check_dry_run(playbook, wanted.name, one, values, seen, taken, WAITS if is_probe else 0)
+        whole, told = unrolled(playbook, wanted.name, {**values, **items})
+        ended = check_dry_run(whole, wanted.name, one, told, seen, taken, WAITS if is_probe else 0)
         if is_probe:
             check_said(ended, one)
     if is_probe:

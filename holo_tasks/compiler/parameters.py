@@ -76,7 +76,7 @@ def parameters_of(
         _take_typed(given, typed, name)
     names = [name for name in dict.fromkeys(name for one in given for name in one) if _is_parameter(given, name)]
     values = tuple({name: one[name] for name in names if name in one} for one in given)
-    return Parameters({name: _kind([one[name] for one in values if name in one]) for name in names}, values)
+    return Parameters({name: kind_of_values([one[name] for one in values if name in one]) for name in names}, values)
 
 
 def _scalars(data: Mapping[str, object]) -> dict[str, Value]:
@@ -198,7 +198,7 @@ def name_of(label: str) -> str:
     return name if _NAME.fullmatch(name) else ""
 
 
-def _kind(values: Sequence[Value]) -> Kind:
+def kind_of_values(values: Sequence[Value]) -> Kind:
     """Return the type that represents all values exactly. The default is ``text``."""
     for kind in ("int", "date", "money"):
         if values and all(str(convert(str(value), kind)) == str(value) for value in values):

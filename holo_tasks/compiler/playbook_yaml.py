@@ -100,6 +100,8 @@ def _goal(built: BuiltGoal, probe: str = "") -> dict[str, Any]:
     rules = [_step(each) if kind == "steps" else _rule(each) for each in goal.pop(kind)]
     if "params" in goal:
         goal["params"] = _Flow(goal["params"])
+    if "lists" in goal:
+        goal["lists"] = {name: _Flow(kinds) for name, kinds in goal["lists"].items()}
     if "press_once" in goal:
         goal["press_once"] = _Row(goal["press_once"])
     if "interruptions" in goal:
@@ -113,6 +115,8 @@ def _interruption(one: dict[str, Any]) -> dict[str, Any]:
 
 def _step(step: dict[str, Any]) -> dict[str, Any]:
     """Return a step with its keys in the order, and its values in the style, of the YAML file."""
+    if "each" in step:
+        return {**step, "steps": [_step(one) for one in step["steps"]]}
     made = {key: _value(key, value) for key, value in step.items() if key != "read"}
     if "read" in step:
         reads = {name: _Flow(read) for name, read in step["read"].items()}

@@ -23,7 +23,9 @@ from holo_tasks.compiler.build import (
     ByModel,
     target_texts,
 )
+from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_on, marks_of
+from holo_tasks.compiler.parameters import kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import key_of_row, target_of
@@ -32,6 +34,7 @@ from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches, plain
@@ -72,6 +75,8 @@ class StepsBuilder(Builder):
     """Builds the steps of a linear run. ``left`` are the reasons of the steps that are left to the model, by place."""
 
     left: Mapping[int, str] = field(default_factory=dict)
+    loops: bool = True
+    """Whether several items of one run become a loop."""
     by_model: list[ByModel] = field(default_factory=list)
 
     def built(self, way: Sequence[Visit]) -> BuiltGoal:
@@ -92,10 +97,11 @@ class StepsBuilder(Builder):
                 every.append([{"by_model": words, "why": why}])
         self._let_begin_later(path, every)
         answer, unread = self._answer_step(path, sum(map(len, every)))
-        steps = [*chain.from_iterable(every), answer]
         once = self._effect_labels()
+        steps, lists, items = self._in_loop([*chain.from_iterable(every)], once)
+        steps = [*steps, answer]
         used = self.parameters.used_in(repr([steps, once]))
-        told = {"params": used, "dialogs": self._dialogs(path), "press_once": once}
+        told = {"params": used, "lists": lists, "dialogs": self._dialogs(path), "press_once": once}
         return BuiltGoal(
             {
                 **{key: value for key, value in told.items() if value or (key == "dialogs" and value is not None)},
@@ -103,7 +109,26 @@ class StepsBuilder(Builder):
             },
             unread,
             (*self.by_model,),
+            items,
         )
+
+    def _in_loop(
+        self, steps: list[dict[str, Any]], once: Sequence[str]
+    ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Kind]], dict[str, list[dict[str, Value]]]]:
+        """Return steps with a loop if one run did several items, and the list of the loop with its items.
+
+        A control that is pressed once in a goal is in no loop.
+        """
+        if not self.loops or len(self.recordings) > 1:
+            return steps, {}, {}
+        found = looped(steps, self.parameters.values[0], self.recordings[0].data)
+        if found is None:
+            return steps, {}, {}
+        body = next(step["steps"] for step in found.steps if "each" in step)
+        if {*target_texts(body)} & {*once}:
+            return steps, {}, {}
+        kinds = {field: kind_of_values([item[field] for item in found.items]) for field in found.items[0]}
+        return found.steps, {found.name: kinds}, {found.name: found.items}
 
     def _steps(
         self,

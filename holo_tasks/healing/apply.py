@@ -42,6 +42,8 @@ def apply(file: Path, proposal: Proposal) -> None:
 
 def applied(text: str, playbook: Playbook, proposal: Proposal, source: str, folder: Path | None = None) -> str:
     """Return the playbook's text with the proposal added."""
+    if proposal.goal in playbook.goals and playbook.goals[proposal.goal].lists:
+        raise InvalidUsage(f"The goal {proposal.goal!r} of {source} has a loop: change its steps by hand.")
     rule = _rule(playbook, proposal)
     new = _with_screen(rule, proposal) if proposal.kind == "screen" else _with_target(rule, proposal)
     if new == rule:

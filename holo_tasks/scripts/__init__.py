@@ -7,6 +7,7 @@ each begins when the one before it is done, so one engine follows both:
   another.
 * Each step is done once. Only typing that left no trace on the screen is repeated.
 * A step waits for its `before`, its target and its values. Then the model does it, or a person is asked.
+* Interruptions come before all steps and leave the place in the list as it is. `loops` replaces a loop by its steps.
 * `by_model` steps go to the model at once. `resuming` decides when the playbook continues.
 
 Steps pass the same checks as a model's. `script.Script` is the public entry point. `playbook` defines the goals and

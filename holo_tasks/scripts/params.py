@@ -80,6 +80,14 @@ def parameter_schema(name: str, kind: str, usual: str | None = None) -> dict[str
     return schema
 
 
+def list_schema(name: str, kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return the JSON schema of a list of items for a model."""
+    fields = {field: parameter_schema(field, kind) for field, kind in kinds.items()}
+    item = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    title = name.replace("_", " ").capitalize()
+    return {"title": title, "type": "array", "description": "a list of items", "minItems": 1, "items": item}
+
+
 def check_no_secret(what: str, values: Mapping[str, Any]) -> None:
     """Raise `UnfitItem` for a value that names a secret. Secrets may be named only in the script itself."""
     for name, value in values.items():

@@ -7,9 +7,10 @@ reads a file, and its errors name the file and the line.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -170,6 +171,30 @@ class ListStep(Unnamed):
         return self
 
 
+class Loop(Part):
+    """Steps that are done for each item of a list. ``{lines.article}`` is a value of the item in the list ``lines``."""
+
+    each: Name = Field(description="the list")
+    steps: Annotated[tuple[ListStep, ...], Field(min_length=1)]
+
+    def of_item(self, number: int) -> tuple[ListStep, ...]:
+        """Return the steps for one item. Their thoughts name its number, because they identify steps."""
+        return tuple(self._of_item(step, number) for step in self.steps)
+
+    def _of_item(self, step: ListStep, number: int) -> ListStep:
+        told = step.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        text = json.dumps({**told, "thought": f"{step.thought or step.words} ({self.each} {number})"})
+        pattern = rf"\{{{self.each}\.([a-z_][a-z0-9_]*)([}}:])"
+        return ListStep.model_validate_json(re.sub(pattern, rf"{{{self.each}_{number}_\1\2", text))
+
+
+def _kind_of_step(value: Any) -> str:
+    return "Loop" if isinstance(value, Loop) or (isinstance(value, dict) and "each" in value) else "Step"
+
+
+StepOrLoop = Annotated[Annotated[ListStep, Tag("Step")] | Annotated[Loop, Tag("Loop")], Discriminator(_kind_of_step)]
+
+
 def rules_of_steps(steps: Sequence[ListStep], dialogs: Labels | None = None) -> tuple[Rule, ...]:
     """Return the rules that do steps in their order, each once. Later steps come first. ``dialogs`` are known titles.
 
@@ -246,7 +271,10 @@ class Goal(Part):
     params: dict[Name, Kind] = Field(default_factory=dict, description="values by type: text, int, money, date, bool")
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
     rules: tuple[Entry, ...] = ()
-    steps: tuple[ListStep, ...] = Field(default=(), description="steps in their order, each done once")
+    steps: tuple[StepOrLoop, ...] = Field(default=(), description="steps in their order, each done once, and loops")
+    lists: dict[Name, dict[Name, Kind]] = Field(
+        default_factory=dict, description="lists of items for loops, each with the values of an item by type"
+    )
     interruptions: dict[RuleName, GoalInterruption] = Field(
         default_factory=dict, description="things that may lie over the screen at any time, and how to remove them"
     )
@@ -267,7 +295,19 @@ class Goal(Part):
     def _does_something(self) -> Goal:
         if not (self.rules or self.steps):
             raise ValueError("a goal needs steps: or rules:")
+        if unknown := {step.each for step in self.steps if isinstance(step, Loop)} ^ {*self.lists}:
+            raise ValueError(f"each: and lists: name the same lists, and {min(unknown)!r} is in one of them only")
         return self
+
+    def with_steps(self, numbers: Mapping[str, int]) -> tuple[ListStep, ...]:
+        """Return the steps with those of each loop as often as its list is long. ``numbers`` are the lengths."""
+        found: list[ListStep] = []
+        for step in self.steps:
+            if isinstance(step, Loop):
+                found += [each for number in range(numbers[step.each]) for each in step.of_item(number + 1)]
+            else:
+                found.append(step)
+        return tuple(found)
 
     @cached_property
     def rules_of_interruptions(self) -> tuple[Rule, ...]:
@@ -276,8 +316,8 @@ class Goal(Part):
 
     @cached_property
     def rules_of_steps(self) -> tuple[Rule, ...]:
-        """The rules that do the steps in their order."""
-        return rules_of_steps(self.steps, self.dialogs)
+        """The rules that do the steps in their order. A loop whose list is unknown counts once."""
+        return rules_of_steps(self.with_steps(dict.fromkeys(self.lists, 1)), self.dialogs)
 
     @field_validator("when")
     @classmethod
@@ -408,7 +448,7 @@ def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, s
         if isinstance(node, yaml.MappingNode):
             found = next(((k, v) for k, v in node.value if k.value == str(step)), None)
             if found is None:
-                if step not in ("Rule", "Include", "Element"):
+                if step not in ("Rule", "Include", "Element", "Step", "Loop"):
                     seen.append(str(step))
                 continue
             line, node = found[0].start_mark.line + 1, found[1]

@@ -19,7 +19,8 @@ from holo_tasks.core.screen.states import Recognizer, State
 from holo_tasks.loop.screens import Do, Screens
 from holo_tasks.loop.script_port import Brain
 from holo_tasks.scripts.function_script import Function, FunctionBrain, values_of
-from holo_tasks.scripts.params import check_no_secret, parameter_schema, typed
+from holo_tasks.scripts.loops import unrolled
+from holo_tasks.scripts.params import check_no_secret, list_schema, parameter_schema, typed
 from holo_tasks.scripts.plan import Plan
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_version, states_in
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
@@ -70,10 +71,12 @@ class Script:
         if goal not in playbook.goals:
             known = ", ".join(playbook.goals)
             raise InvalidUsage(f"The playbook {playbook.name!r} has no goal {goal!r}; it has: {known}.")
+        if values and playbook.goals[goal].lists:
+            playbook, values = unrolled(playbook, goal, values)
         wanted = playbook.goals[goal]
         self._source, self.name = playbook, goal
         # Without any value it can be a tool, whose values the model gives. As a layer it is refused.
-        self._open = not values and any(name not in wanted.values for name in wanted.params)
+        self._open = not values and any(name not in wanted.values for name in (*wanted.params, *wanted.lists))
         self._values = {} if self._open else typed(goal, wanted.params, values, wanted.values)
 
     def healing(self, heal: Heal, file: Path | None = None) -> Script:
@@ -107,7 +110,8 @@ class Script:
             return self
         wanted = self._source.goals[self.name]
         check_no_secret(f"{self.name!r}", values)
-        typed(self.name, wanted.params, values, wanted.values)
+        if not wanted.lists:
+            typed(self.name, wanted.params, values, wanted.values)
         return Script(self._source, self.name, **values)
 
     def reading_off(self) -> Script | None:
@@ -137,7 +141,9 @@ class Script:
         wanted = self._source.goals[self.name]
         kinds = {} if self._is_given else {**dict.fromkeys(wanted.values, "text"), **wanted.params}
         parameters = {name: parameter_schema(name, kind, wanted.values.get(name)) for name, kind in kinds.items()}
-        required = [name for name in kinds if name not in wanted.values]
+        if not self._is_given:
+            parameters |= {name: list_schema(name, of_item) for name, of_item in wanted.lists.items()}
+        required = [name for name in parameters if name not in wanted.values]
         said = described(self.name, self._source.about)
         return Macro(macro_name(self.name), said, parameters, required, self.given)
 
