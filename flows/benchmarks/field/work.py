@@ -28,7 +28,7 @@ from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.scripts.playbook import ListStep, load_playbook
+from holo_tasks.scripts.playbook import ListStep, Loop, load_playbook
 from holo_tasks.scripts.script import Script
 
 PATIENCE_S, TIME_S = 60.0, 240.0
@@ -148,9 +148,10 @@ def compiled(program: Program, folder: Path, trace: str) -> Result:
     return Result(program=program.name, kind="compile", verdict="right", calls=len(steps), by_model=left, seconds=took)
 
 
-def by_model(steps: Sequence[ListStep]) -> tuple[str, ...]:
+def by_model(steps: Sequence[ListStep | Loop]) -> tuple[str, ...]:
     """Return the steps of a playbook that need the model, with the reasons."""
-    return tuple(f"step {n} takes the model: {one.why}" for n, one in enumerate(steps, 1) if one.by_model)
+    single = [one for step in steps for one in (step.steps if isinstance(step, Loop) else (step,))]
+    return tuple(f"step {n} takes the model: {one.why}" for n, one in enumerate(single, 1) if one.by_model)
 
 
 async def replayed(
