@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from holo_tasks.core import events
-from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.elements.known_elements import redacted_element
-from holo_tasks.core.elements.typed_field import FieldNow, field_now
+from holo_tasks.core.elements.typed_field import FieldNow, changed_beside, field_now, moves_on
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Write
 from holo_tasks.core.input.pressed_elements import hit_by
@@ -22,7 +23,7 @@ from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.core.screen.verdicts import changed_box
 from holo_tasks.core.texts.outside_text import is_placeholder
-from holo_tasks.core.texts.typed_text import Kind, TypedText, compare, compare_seen, matches_shown, plain
+from holo_tasks.core.texts.typed_text import Kind, TypedText, compare, compare_seen, matches_shown, plain, quoted
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 
 if TYPE_CHECKING:
@@ -60,10 +61,12 @@ class ReadBack:
     _write: Write | None = field(default=None, repr=False)
     _tree: ElementTree | None = field(default=None, repr=False)
     _misses: int = 0
+    _beside: str = ""
 
     async def prepare(self, services: Services, gesture: Gesture) -> None:
         """Keep the tree with the field that a gesture is about to type into."""
         self.result = self._write = self._tree = None
+        self._beside = ""
         self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
             return
@@ -79,7 +82,8 @@ class ReadBack:
     ) -> str:
         """Read the field back and record the result; return the difference as a sentence with a leading blank.
 
-        Returns an empty string without a difference, and if the gesture typed nothing.
+        Returns an empty string without a difference, and if the gesture typed nothing. After a text was overwritten,
+        another sentence names the fields that the form changed with it.
         """
         write, self._write = self._write, None
         if write is None or done is not write or write.text[:1] in "\t\r\n":
@@ -87,7 +91,7 @@ class ReadBack:
         self.result = result = await self._compare_field(services, write, before, after)
         held = plain(result.held) if result.differs else ""
         await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=result.why))
-        return f" {result.sentence}" if result.differs else ""
+        return " ".join(["", *filter(None, (result.sentence, self._beside))])
 
     async def _compare_field(
         self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
@@ -129,6 +133,9 @@ class ReadBack:
         reported = redacted_element(now, element, after.masks, elements.text_filter, unseen=elements.unseen)
         if (reported.value, elements.text_filter(held.before)) != (element.value, held.before):
             return TypedText("unread", why="something of the field is masked")
+        if write.overwrite and not moves_on(write):
+            told = partial(redacted_element, now, masks=after.masks, text_filter=elements.text_filter)
+            self._beside = _beside([told(each, unseen=elements.unseen) for each in changed_beside(tree, element, now)])
         kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
         if kind == "case" and _draws_case(now, element.pid):
             return TypedText("unread", why="the program tells its text in another case")
@@ -193,6 +200,17 @@ def _kind_of_expected(expected: str, result: TypedText) -> Kind:
     if matches_shown(expected, result.held):
         return "exact"
     return compare_seen(expected, result.held) if result.by == "text" else "another"
+
+
+def _beside(changed: list[Element]) -> str:
+    """Return the sentence about other fields that have changed, with the text of the first one; empty without any."""
+    if not changed:
+        return ""
+    name, text = quoted(changed[0].name), quoted(changed[0].value)
+    first = (f"‘{name}’" if name else "one without a name") + (f" holds ‘{text}’" if text else "")
+    if len(changed) == 1:
+        return f"Another field changed as well: {first}."
+    return f"{len(changed)} other fields or cells changed as well: {first}, for example."
 
 
 def _doubt(held: FieldNow, before: Frame, after: Frame) -> str:

@@ -30,12 +30,14 @@ price = Gtk.Entry()
 price.connect("focus-out-event", as_amount)
 town = Gtk.Entry()
 town.connect("activate", lambda entry: entry.set_text("Berlin" if entry.get_text() == "Bern" else entry.get_text()))
+number, twice = Gtk.SpinButton.new_with_range(0, 100, 1), Gtk.Entry(editable=False)
+number.connect("changed", lambda spin: twice.set_text(str(2 * int(spin.get_text() or 0))))
 fields = {
     "Plain": Gtk.Entry(),
     "Holder": Gtk.Entry(placeholder_text="Your name"),
     "Completed": Gtk.Entry(completion=completion),
     "Short": Gtk.Entry(max_length=4),
-    "Number": Gtk.SpinButton.new_with_range(0, 100, 1),
+    "Number": number,
     "Country": combo,
     "Chat": chat,
     "Shouted": shouted,
@@ -43,6 +45,7 @@ fields = {
     "Notes": Gtk.TextView(),
     "Price": price,
     "Town": town,
+    "Twice": twice,
 }
 for name, field in fields.items():
     label = Gtk.Label.new_with_mnemonic(f"_{name}")

@@ -17,17 +17,20 @@ price.editingFinished.connect(
     lambda: price.setText(f"{float(price.text().removesuffix(' €').replace(',', '.')):.2f} €")
 )
 town.returnPressed.connect(lambda: town.text() == "Bern" and town.setText("Berlin"))
+number, twice = QSpinBox(maximum=50), QLineEdit(readOnly=True)
+number.textChanged.connect(lambda text: twice.setText(str(2 * int(text or 0))))
 fields = {
     "Plain": QLineEdit(),
     "Mask": QLineEdit(inputMask="99/99/9999;_"),
     "Short": QLineEdit(maxLength=4),
-    "Number": QSpinBox(maximum=50),
+    "Number": number,
     "Completed": QLineEdit(),
     "Country": combo,
     "Password": QLineEdit(echoMode=QLineEdit.EchoMode.Password),
     "Notes": QTextEdit(),
     "Price": price,
     "Town": town,
+    "Twice": twice,
 }
 fields["Completed"].setCompleter(completer)
 for name, field in fields.items():

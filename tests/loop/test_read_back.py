@@ -50,20 +50,22 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Fields</title>
 <p><label>Short <input maxlength=4></label> <label>Drawn <input style="text-transform: uppercase"></label>
 <p><label>Town <input id=town></label> <label>Mask <input id=mask></label> <label>Price <input id=price></label>
 <p><label>List <input list=words></label><datalist id=words><option>Apple</datalist>
-<label>Number <input type=number></label>
+<label>Number <input type=number id=number></label>
 <p><label>Notes <textarea rows=2></textarea></label> <label id=count>Comment 0/50 <input id=comment></label>
 <div contenteditable aria-label=Rich style="border: 1px solid; width: 300px">old</div>
 <p><label>Chat <input id=chat></label> <label>Password <input type=password></label>
 <label>Old <input value="Old text"></label>
 <p><label>1 <input size=1 maxlength=1 class=code></label> <label>2 <input size=1 maxlength=1 class=code></label>
+<label>Twice <input id=twice readonly></label>
 <script>
+number.oninput = () => { twice.value = 2 * number.value };
 mask.oninput = () => { mask.value = mask.value.replace(/\\D/g, "").slice(0, 5) };
 price.onblur = () => { price.value = parseFloat(price.value.replace(",", ".")).toFixed(2) + " €" };
 town.onkeydown = (key) => { if (key.key == "Enter" && town.value == "Bern") town.value = "Berlin" };
 chat.onkeydown = (key) => { if (key.key == "Enter") chat.value = "" };
 comment.oninput = () => { count.firstChild.data = "Comment " + comment.value.length + "/50 " };
 for (const box of document.querySelectorAll(".code"))
-  box.oninput = () => { if (box.value) [...document.querySelectorAll("input")].at(-1).focus() };
+  box.oninput = () => { if (box.value) [...document.querySelectorAll(".code")].at(-1).focus() };
 </script>"""
 
 
@@ -73,6 +75,8 @@ class Stage:
 
     walk: Walk
     recorder: MemoryRecorder
+    beside: str = ""
+    """What the last result says about other fields."""
 
     async def tab(self, times: int = 1) -> None:
         await self.press("tab", times)
@@ -85,7 +89,7 @@ class Stage:
         """Click a field that its program reports."""
         desktop = self.walk.services.desktop
         fields = (await desktop.elements()).find(None, name)  # type: ignore[attr-defined]
-        field = next(each for each in fields if each.role == "text field")
+        field = next(each for each in fields if each.role in ("text field", "spin button"))
         await desktop.do(Click(field.box.center))
         await self.walk.look(after_action=True)
 
@@ -102,6 +106,7 @@ class Stage:
                 await self.walk.look()
         said = await self.walk.verify(before, step.tool_call, started_s=self.walk.services.now_s())
         await self.walk.record(self.recorder.of("field_read")[-1].model_copy())  # flush the background writes
+        self.beside = said.partition("Another field changed as well: ")[2].partition("\n")[0]
         return said.partition("The field")[2].strip()
 
     @property
@@ -174,9 +179,18 @@ async def chosen_and_reformatted(form: Stage) -> None:
     assert await form.write("2.50 €\t", overwrite=True) == ""
 
 
+async def tells_of_another_field(form: Stage) -> None:
+    """Check that the result of an overwritten field names the field that the form changes with it."""
+    for text, beside in (("21", "‘Twice’ holds ‘42’."), ("21", ""), ("4", "‘Twice’ holds ‘8’.")):
+        await form.focus("Number")
+        assert await form.write(text, overwrite=True) == ""
+        assert form.beside == beside
+
+
 async def test_another_entry_or_format_in_gtk_is_reported() -> None:
     async with stage(gtk(), first_field) as form:
         await chosen_and_reformatted(form)
+        await tells_of_another_field(form)
 
 
 async def test_a_password_field_is_not_read() -> None:
@@ -222,6 +236,7 @@ async def test_a_formatted_or_truncated_text_in_qt_is_reported() -> None:
         assert await form.write("one") == ""
         assert form.outcome == "exact"
         await chosen_and_reformatted(form)
+        await tells_of_another_field(form)
         await form.focus("Mask")
         assert await form.write("12a31b2024", overwrite=True) == "holds ‘12/31/2024’, not ‘12a31b2024’."
         await form.tab(4)
@@ -262,6 +277,7 @@ async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: P
         await form.tab()
         assert await form.write("42") == ""  # each digit has its own box
         assert form.outcome == "unread"
+        await tells_of_another_field(form)
 
 
 async def test_a_cell_of_calc_is_read_back(tmp_path: Path) -> None:

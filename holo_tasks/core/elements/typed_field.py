@@ -9,6 +9,8 @@ from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.input.pressed_elements import hit_by
 
 EDITABLE = "editable"
+SHOW_TEXTS = frozenset({"text field", "spin button", "combo box", "date editor", "cell"})
+"""Roles of elements whose text a form may change by itself, whether a person can type into them or not."""
 CELL, TABLES = "cell", frozenset({"table", "tree table"})
 HOLD_MORE = TABLES | {"terminal", "document", "window", "panel", "tree", "list"}
 """Roles of elements that may be editable, and hold more than one text."""
@@ -40,12 +42,17 @@ def takes_text(element: Element | None) -> bool:
     return EDITABLE in element.states and element.role not in HOLD_MORE
 
 
+def moves_on(write: Write) -> bool:
+    """Say whether a program may go to another field after a text, because it ends a field or holds its end."""
+    return write.press_enter or not {"\t", "\r", "\n"}.isdisjoint(write.text)
+
+
 def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow | None:
     """Return the field that a text was typed into, as it is after the typing.
 
     Returns ``None`` if the field is in neither tree, if it has disappeared, or if it is a password field.
     """
-    target, stays = _field_of(before, hit_by(before, write)), not (write.press_enter or set(write.text) & set("\t\r\n"))
+    target, stays = _field_of(before, hit_by(before, write)), not moves_on(write)
     if target is None or target.protected:
         return None
     focused = _field_of(after, after.focused())
@@ -60,6 +67,32 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
         return None if found is None else FieldNow(found, target.value, moved_on=True)
     found = _same_field_in(target, after)
     return None if found is None else _now(before, found, after, target)
+
+
+def changed_beside(before: ElementTree, found: Element, after: ElementTree) -> list[Element]:
+    """Return the other fields and cells in the window of a field that show another text than before.
+
+    Those with the same role at the same place are compared. The field's own cell of a table does not count.
+    """
+    was = {(each.pid, each.role, each.box): _text_of(before, each) for each in before.elements if _shows_text(each)}
+    own = {each.id for each in (found, *after.ancestors(found), *after.below(found))}
+    return [
+        each
+        for each in after.below(after.window_of(found))
+        if _shows_text(each) and each.id not in own and not each.box.intersects(found.box)
+        if _text_of(after, each) != was.get((each.pid, each.role, each.box), _text_of(after, each))
+    ]
+
+
+def _shows_text(element: Element) -> bool:
+    return element.role in SHOW_TEXTS and element.on_screen and not element.protected
+
+
+def _text_of(tree: ElementTree, element: Element) -> str:
+    """Return the text of a field or, for a cell, its texts and those in it."""
+    if element.role != CELL:
+        return element.value
+    return " ".join(text for each in (element, *tree.below(element)) for text in (each.name, each.value) if text)
 
 
 def is_same(one: Element, other: Element) -> bool:
