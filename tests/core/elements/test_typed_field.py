@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from holo_tasks.core.elements.elements import ElementTree
-from holo_tasks.core.elements.typed_field import field_now
+from holo_tasks.core.elements.typed_field import changed_beside, field_now
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.screen.geometry import Box, Point
 from tests.support.element_trees import element, focused, tree_of, window
@@ -90,3 +90,18 @@ def test_a_closed_list_does_not_have_the_keyboard() -> None:
     found = tree.focused()
     assert found is not None
     assert found.name == "Name"
+
+
+def test_fields_and_cells_that_changed_beside_a_field_are_found() -> None:
+    def shown(name: str, total: str, other: str, cell: str) -> ElementTree:
+        own = element("cell", name, FIRST)
+        inside = field("Amount", FIRST, name, parent=1)
+        sum_, city = field("Sum", SECOND, total), field("City", Box(10, 70, 100, 20), other)
+        return tree_of(window(WHOLE), own, inside, sum_, city, element("cell", cell, Box(10, 100, 90, 20)))
+
+    before, after = shown("1", "2", "Rome", "2 pieces"), shown("3", "6", "Rome", "6 pieces")
+    changed = changed_beside(before, after.elements[2], after)
+    assert [(each.role, each.name or each.value) for each in changed] == [("text field", "Sum"), ("cell", "6 pieces")]
+    assert changed_beside(after, after.elements[2], after) == []
+    protected = tree_of(*(replace(each, protected=True) for each in after.elements))
+    assert changed_beside(before, protected.elements[2], protected) == []
