@@ -49,6 +49,11 @@ class Profile:
     _documents: set[Path] = field(default_factory=set)
     _lock: IO[bytes] | None = None
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables for the profile."""
+        return self.kind.variables(self.folder) if self.kind and self.folder else {}
+
     def hint(self, status: int | None) -> str:
         """Return advice for a program without a window. ``status`` is its exit status, ``None`` while it still runs."""
         if self.is_snap:

@@ -1,6 +1,7 @@
 """The table of programs that hand their document to a running instance, with the option for a private profile.
 
-Programs that register on the session's message bus need no entry, because each desktop has its own bus.
+Programs that register on the session's message bus need no option, because each desktop has its own bus. If the bus can
+start them, they get settings folders of their own: many of these restore the documents of their last instance.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from holo_tasks.accessibility.bus import CHROMIUM
 from holo_tasks.desktop.profiles import office
+from holo_tasks.desktop.profiles.bus_services import is_bus_service
 from holo_tasks.desktop.profiles.instances import identifying_files
 from holo_tasks.desktop.profiles.wrappers import files_of_program, place_of_program
 
@@ -43,7 +45,8 @@ class ProgramKind:
 
     ``runs`` matches the file names of its programs. ``words`` returns the options for a profile in a folder, and
     ``option`` shows them to a person. ``named`` matches an argument that names a profile. ``seed`` fills an
-    empty profile. ``mend`` removes the traces of a crash from a used one.
+    empty profile. ``mend`` removes the traces of a crash from a used one. ``variables`` returns the environment
+    variables for a profile.
     """
 
     runs: re.Pattern[str]
@@ -52,6 +55,7 @@ class ProgramKind:
     words: Callable[[Path], list[str]]
     seed: Callable[[Path], None]
     mend: Callable[[Path], None]
+    variables: Callable[[Path], dict[str, str]] = lambda profile: {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,10 @@ def look_up(command: Sequence[str], path: str | None) -> FoundProgram:
         is_snap = is_snap or str(file.parent) == SNAP
         kind = kind or next((each for each in KINDS if each.runs.fullmatch(file.name)), None)
         kind = kind or (BROWSER if _is_electron(file) else None)
-    return FoundProgram(kind, place, is_snap, identifying_files(command, place, files))
+    known = identifying_files(command, place, files)
+    if kind is None and is_bus_service(known):
+        kind = BUS_SERVICE
+    return FoundProgram(kind, place, is_snap, known)
 
 
 def names_profile(kind: ProgramKind, command: Sequence[str]) -> bool:
@@ -144,4 +151,13 @@ KINDS = (
         _seed_firefox,
         _mend_firefox,
     ),
+)
+BUS_SERVICE = ProgramKind(
+    re.compile(r"(?!)"),  # recognized by `is_bus_service`
+    "`env HOME=FOLDER` before it",
+    re.compile(r"(HOME|XDG_(CONFIG|DATA|STATE|CACHE)_HOME)="),
+    lambda profile: [],
+    _leave_unchanged,
+    _leave_unchanged,
+    lambda profile: {f"XDG_{name}_HOME": str(profile / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")},
 )

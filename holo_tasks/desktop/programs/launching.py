@@ -67,6 +67,7 @@ class Launch:
             env |= {FILES: str(self.shared.path)}
         self.profile = self._profile(env.get("PATH"))
         command = self.profile.command
+        env |= self.profile.variables
         if folders is None and not (self.profile.is_snap or toolkits.has_other_files(command)):
             env |= self._temporary_folder(env)
         if self.bus is not None and not self.bus.unavailable_reason:
@@ -76,7 +77,7 @@ class Launch:
         start = folders.working_folder if folders else Path.cwd()
         if order["closed"] is not None:
             self.sandbox = build_sandbox(order, env, start, self._sockets(), self.profile.folder, self.folder.name)
-            env = self.sandbox.environment(env, order["added"])
+            env = self.sandbox.environment(env, [*order["added"], *self.profile.variables])
         program = self._start_program(command, env, link, folders)
         remember(link, StartedProgram(program.process, command, start, closed=self.sandbox is not None))
         return program

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,29 @@ def test_a_command_with_a_profile_and_an_unknown_program_are_unchanged(tmp_path:
     program(tmp_path, "mine", "#!/bin/sh\nexec soffice /srv/form.ods\n")  # it passes no arguments on
     assert given(command, tmp_path) == command
     assert not (tmp_path / "desktop" / "profile").exists()
+
+
+def test_a_program_that_the_message_bus_starts_gets_settings_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = tmp_path / "services"
+    monkeypatch.setattr("holo_tasks.desktop.profiles.bus_services.FOLDERS", (services,))
+    notes, script = program(tmp_path, "notes"), program(tmp_path, "draw.py")
+    program(tmp_path, "python3")
+    for name, command in {"n": f"{notes} --service", "d": f"/usr/bin/python3 {script} -s", "x": "'unclosed"}.items():
+        program(services, f"org.example.{name}.service", f"[D-BUS Service]\nName=org.example.{name}\nExec={command}\n")
+    desktop = tmp_path / "desktop"
+    for words in (["notes", "a.txt"], ["python3", str(script)]):
+        desktop.mkdir()
+        found = profile_for(words, str(tmp_path), desktop, None, [], None)
+        assert found.command == words
+        assert found.variables["XDG_DATA_HOME"] == str(desktop / "profile" / "data")
+        shutil.rmtree(desktop)
+    desktop.mkdir()
+    other = program(tmp_path, "other.py")
+    for words in (["python3", str(other)], ["python3"], ["env", "XDG_CONFIG_HOME=/home/x/.config", "notes"]):
+        assert profile_for(words, str(tmp_path), desktop, None, [], None).variables == {}
+    assert profile_for(["notes"], str(tmp_path), desktop, None, ["HOME"], None).variables == {}
 
 
 def test_an_explicit_settings_folder_prevents_a_private_profile(tmp_path: Path) -> None:
