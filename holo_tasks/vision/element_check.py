@@ -69,6 +69,7 @@ WIDEST, HIGHEST = 400, 40
 TOO_SMALL = "it is too small there to be seen"
 NOTHING_THERE = "the picture shows nothing there"
 TOO_LARGE = "the text on it is far from its middle"
+MULTI_LINE = "multi line"
 ANOTHER_TEXT = "the picture shows another text there"
 ANOTHER_ELEMENT = "the accessibility tree has another element there as well"
 ANOTHER_LABEL = "the label next to it belongs to another field"
@@ -325,9 +326,19 @@ def is_another_there(tree: ElementTree, element: Element) -> bool:
     kin = {each.id for each in (element, *tree.ancestors(element), *tree.below(element))}
     top = tree.at(at)
     others = (each for each in tree.elements if each.id not in kin and each.role in PRESSED | WRITTEN_INTO)
+    others = (each for each in others if not _is_text_below(each, element))
     return any(
         each == top or (each.on_screen and each.box.contains(at) and tree.window_of(each) == window) for each in others
     )
+
+
+def _is_text_below(other: Element, element: Element) -> bool:
+    """Return whether ``other`` is the text area of an editor over which a field is drawn, as a bar for a search.
+
+    The frame of the field on the picture shows that it is really there.
+    """
+    is_area = other.role == "text field" and MULTI_LINE in other.states and other.id < element.id
+    return is_area and element.role in WRITTEN_INTO and other.box.encloses(element.box)
 
 
 def contradicts_name(element: Element, read: str, others: Iterable[str], also: str = "") -> bool:

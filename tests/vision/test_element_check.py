@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
@@ -72,6 +72,34 @@ def test_a_wrong_name_or_box_is_contradicted(told: tuple[str, str, Box], words: 
     others = ("button", "Save flag", SAVE), ("button", "Don't save", KEEP)
     lie = [other for other in others if other[1] != told[1] and told[1] != "Store"]
     assert words in said(told, *lie)
+
+
+@pytest.mark.parametrize(
+    ("area", "first", "field", "reason"),
+    [
+        (Box(0, 70, 480, 170), True, FIELD, ""),
+        (Box(0, 70, 480, 170), False, FIELD, "another element"),
+        (Box(0, 70, 200, 170), True, FIELD, "another element"),
+        (Box(0, 70, 480, 170), True, GROUND, "shows nothing"),
+    ],
+)
+def test_a_field_may_be_drawn_over_the_text_area_of_an_editor(area: Box, first: bool, field: Box, reason: str) -> None:
+    """A field of a hidden page has no frame on the picture. An area that comes later lies over the field."""
+    window = Element(0, "window", "", frozenset({SHOWING}), Box.whole(SIZE), -1, "editor", 1)
+    parts = [("text field", "Text", area, frozenset({SHOWING, "multi line"}))]
+    parts.insert(1 if first else 0, ("text field", "Search", field, frozenset({SHOWING})))
+    tree = ElementTree(
+        (
+            window,
+            *(
+                Element(n, role, name, states, box, 0, "editor", 1)
+                for n, (role, name, box, states) in enumerate(parts, 1)
+            ),
+        )
+    )
+    (search,) = tree.find("text field", "Search")
+    found = CHECK.contradiction(picture(), tree, search)
+    assert (reason in found) if reason else not found
 
 
 def test_a_text_other_than_the_name_can_be_allowed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.field.program import GTK_DARK, Program, Records, Started, Step, Values, answers, keys, press, types
+from benchmarks.field.program import Program, Records, Started, Step, Values, answers, keys, press, types
 from holo_tasks.core.elements.elements import ElementTree
 
 INVOICES = (
@@ -29,8 +29,12 @@ class GnomeTextEditor(Program):
     def prepare(self, folder: Path, drift: str) -> Started:
         rows = reversed(INVOICES) if drift == "another order" else INVOICES
         (folder / "invoices.txt").write_text("".join(f"{number} {name}\n" for number, name in rows), encoding="utf-8")
-        # GTK 4 takes the size of its text from the settings of the X server only.
-        environment = {"larger font": {"GDK_DPI_SCALE": "1.25"}, "dark theme": GTK_DARK}.get(drift, {})
+        environment = {"XDG_CONFIG_HOME": str(folder / "settings")}
+        if drift == "larger font":
+            (folder / "settings" / "gtk-4.0").mkdir(parents=True)
+            (folder / "settings" / "gtk-4.0" / "settings.ini").write_text("[Settings]\ngtk-xft-dpi=122880\n")
+        if drift == "dark theme":
+            environment["ADW_DEBUG_COLOR_SCHEME"] = "prefer-dark"
         return Started(["gnome-text-editor", "--standalone", str(folder / "invoices.txt")], environment)
 
     def is_ready(self, tree: ElementTree) -> bool:
