@@ -143,11 +143,11 @@ class ElementCheck:
 
     def _by_text(self, frame: Frame, tree: ElementTree, element: Element, also: str, lines: tuple[Line, ...]) -> str:
         """Return the reason why the text in its box contradicts an element, or an empty string."""
-        if contradicts_name(element, _text(lines), _others(tree, element), also):
+        if contradicts_name(element, read := _text(lines), self._others(frame, tree, element, read), also):
             lines = self.lines(frame, element.box, room=True)  # OCR reads a text at the edge better with space around
             read = _text(lines)
             if not any(agrees(text, read) for text in _texts(element)) or contradicts_name(
-                element, read, _others(tree, element), also
+                element, read, self._others(frame, tree, element, read), also
             ):
                 return ANOTHER_TEXT
         return TOO_LARGE if element.role in PRESSED and not _is_near(lines, element.box) else ""
@@ -161,6 +161,23 @@ class ElementCheck:
         if not read or any(read in plain(tree.text_on(each)) for each in tree.row_of(element)):
             return ""
         return ANOTHER_TEXT
+
+    def _others(self, frame: Frame, tree: ElementTree, element: Element, read: str) -> Iterator[str]:
+        """Yield the texts of other elements, of which none may be written on an element.
+
+        An empty field may show a text that tells its use and is the name of a button, too. So for a field, the names
+        that the picture shows at their own places are left out.
+        """
+        for name in _others(tree, element):
+            is_told = element.role in WRITTEN_INTO and fit(name, read) >= SURE
+            if not (is_told and self._are_in_place(frame, tree, element, name)):
+                yield name
+
+    def _are_in_place(self, frame: Frame, tree: ElementTree, element: Element, name: str) -> bool:
+        """Return whether the picture shows a name on all elements that have it, and an element is apart from these."""
+        named = [each.box for each in tree.find(None, name)]
+        apart = bool(named) and not any(box.intersects(element.box) for box in named)
+        return apart and all(agrees(name, self.read(frame, box)) for box in named)
 
     def _by_labels(self, frame: Frame, tree: ElementTree, element: Element) -> str:
         if element.role in WRITTEN_INTO:

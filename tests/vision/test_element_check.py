@@ -102,6 +102,15 @@ def test_a_field_may_be_drawn_over_the_text_area_of_an_editor(area: Box, first: 
     assert (reason in found) if reason else not found
 
 
+@pytest.mark.parametrize(
+    ("places", "reason"), [([SAVE], ""), ([GROUND], "another text"), ([SAVE, GROUND], "another text")]
+)
+def test_an_empty_field_may_show_the_name_of_a_button(places: list[Box], reason: str) -> None:
+    buttons = [("button", "Save flag", box) for box in places]
+    found = said(("text field", "Words", FIELD), *buttons, frame=picture("Save flag"))
+    assert (reason in found) if reason else not found
+
+
 def test_a_text_other_than_the_name_can_be_allowed() -> None:
     assert "another text" in said(("button", "Store this remark", SAVE))
     assert said(("button", "Store this remark", SAVE), also="Save flag") == ""
