@@ -39,7 +39,7 @@ from holo_tasks.accessibility.connection import (
 )
 from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of, shown_facts
 from holo_tasks.accessibility.placement import Extents, View
-from holo_tasks.accessibility.scrolling import may_show_more
+from holo_tasks.accessibility.scrolling import has_area, may_show_more, shows_late
 from holo_tasks.accessibility.sheet_cells import filled_cells
 from holo_tasks.accessibility.swing import is_swing, may_list, visible_part
 from holo_tasks.accessibility.tree_update import Facts, ReadFunctions, UnclearChanges, drawn_over, update_tree
@@ -125,13 +125,12 @@ class Application:
             if connection is not None and connection.open and self.how != "none" and not self.late:
                 changes = connection.take_changes()
                 changes.keep_redrawn({node.path for node in self.nodes})
-                if not changes and anew == ():
-                    if not self._has_to_confirm(at_ns):
-                        return
-                    anew = None  # a full reading
+                unchanged = not changes and anew == ()
+                if unchanged and not self._has_to_confirm(at_ns):
+                    return
                 self.late = True
                 connection.allow()
-                if await self._mend(connection, changes, drawn, anew):
+                if not unchanged and await self._mend(connection, changes, drawn, anew):
                     self._confirmed = False
                     self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
                     return
@@ -168,8 +167,9 @@ class Application:
         return len(list(islice(found, LEAST_SCROLLED))) == LEAST_SCROLLED
 
     def _has_to_confirm(self, at_ns: int) -> bool:
-        """Return whether to read it again without a repaint: Java may draw before its elements say that they show."""
-        return self.is_swing and not self._confirmed and at_ns - self._read_ns > CONFIRM_NS
+        """Return whether to read it again: Java, and Firefox with a new page, draw before their elements say so."""
+        late = (self.is_swing and not self._confirmed) or shows_late(self.nodes)
+        return late and at_ns - self._read_ns > CONFIRM_NS
 
     def _lags_ns(self, most: int) -> int:
         """Return ``most`` if its toolkit may report old positions, else zero."""
@@ -310,7 +310,7 @@ class Application:
         if drawn is None or self.in_window or any(node.adopted or node.cell for node in self.nodes):
             return set()
         over = set(drawn_over(self.nodes, drawn))
-        found = (node for place, node in enumerate(self.nodes) if place not in over and node.extents)
+        found = (node for place, node in enumerate(self.nodes) if place not in over and has_area(node))
         return {node.path for node in found if node.states & protocol.SHOWING}
 
     async def _read_toolkit(self, connection: Connection) -> None:

@@ -16,11 +16,7 @@ def may_show_more(nodes: Sequence[Node], moved: Collection[int], drawn: Sequence
     document without visible elements.
     """
     shows = [bool(node.states & protocol.SHOWING) for node in nodes]
-    filled = [False] * len(nodes)
-    for place in range(len(nodes) - 1, -1, -1):
-        above = nodes[place].parent
-        if above >= 0 and (filled[place] or shows[place]):
-            filled[above] = True
+    filled = _filled(nodes)
     moving = {nodes[place].parent for place in moved}
     moving |= {
         place
@@ -33,6 +29,32 @@ def may_show_more(nodes: Sequence[Node], moved: Collection[int], drawn: Sequence
         if within[place] and not shows[place]:
             return True
     return False
+
+
+def shows_late(nodes: Sequence[Node]) -> bool:
+    """Return whether a document shows without a place or without visible elements, though it has elements."""
+    documents = [
+        place for place, node in enumerate(nodes) if node.role == "document" and node.states & protocol.SHOWING
+    ]
+    if not documents:
+        return False
+    filled, held = _filled(nodes), {node.parent for node in nodes}
+    return any(place in held and not (filled[place] and has_area(nodes[place])) for place in documents)
+
+
+def has_area(node: Node) -> bool:
+    """Return whether a program has given an element a place on the screen."""
+    return node.extents is not None and node.extents[2] > 0 and node.extents[3] > 0
+
+
+def _filled(nodes: Sequence[Node]) -> list[bool]:
+    """Return for each element whether an element inside it shows."""
+    filled = [False] * len(nodes)
+    for place in range(len(nodes) - 1, -1, -1):
+        above = nodes[place].parent
+        if above >= 0 and (filled[place] or nodes[place].states & protocol.SHOWING):
+            filled[above] = True
+    return filled
 
 
 def _drawn_anew(node: Node, drawn: Sequence[Box]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.accessibility import protocol
-from holo_tasks.accessibility.application import AGAIN_NS, LAGS_NS, MAY_LAG_NS, Application
+from holo_tasks.accessibility.application import AGAIN_NS, CONFIRM_NS, LAGS_NS, MAY_LAG_NS, Application
 from holo_tasks.accessibility.changes import MOST_TOLD, Changes
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import MOST_BOXES, TopWindow, View
@@ -102,6 +102,26 @@ async def test_after_a_movement_elements_that_look_the_same_are_requested_too(ke
         kept.liar.elements[at(f"row{number}")].extents = (110, 122 + 8 * number, 50, 8)
     tree = await kept.read(WINDOW, anew=[Box(110, 154, 50, 8)])
     assert [each.box.top for each in tree.find("button", "Row *")] == [122 + 8 * number for number in range(ROWS)]
+
+
+async def test_a_page_that_shows_before_its_elements_do_is_read_again(address: str) -> None:
+    """Firefox sends no signal when a loaded page has its places. A page that shows is not read again."""
+    web = protocol.ROLES.index("document")
+    program = Kept(address, page=Told("Orders", web, extents=(0, 0, 0, 0), below=[at("pay")]))
+    elements = program.liar.elements
+    hidden = SHOWS & ~protocol.SHOWING
+    elements[at("pay")] = Told("Pay", states=hidden, extents=(120, 140, 50, 20), above=at("page"))
+    await program.liar.enter(address)
+    assert not (await program.read()).find("button", "Pay")
+    elements[at("page")].extents, elements[at("pay")].states = (110, 130, 300, 200), SHOWS
+    await asyncio.sleep(CONFIRM_NS / 1e9 + 0.02)  # it is not asked again at once
+    tree = await program.read()
+    assert tree.find("button", "Pay")
+    assert tree.find("document", "Orders")
+    await asyncio.sleep(CONFIRM_NS / 1e9 + 0.02)
+    await program.read()
+    assert program.liar.asked == []
+    program.liar.leave()
 
 
 @pytest.mark.parametrize("moves", [True, False])
