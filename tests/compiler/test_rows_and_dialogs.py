@@ -423,3 +423,14 @@ def test_a_dialog_has_to_name_the_item_itself(tmp_path: Path) -> None:
 
     assert pressed("CD-3391", "CD-3391") == ["click", "click"]
     assert pressed("CD-3391", "AB-1208") == ["click", "wait"]
+
+
+def test_a_label_with_an_icon_before_it_is_required_once(tmp_path: Path) -> None:
+    """OCR takes an icon for a letter. In another theme it may take it for another one."""
+    before = listed()
+    texts = [(20, 10, "ORDERS"), (20, 200, "Draft of AB-1207"), (360, 200, "x Draft of AB-1207"), (20, 300, "Store")]
+    acts = [Act(before, click="Open", element=Tree().table().facts("button", "Open")), Act(page(*texts), click="Store")]
+    trace = record(tmp_path, "icon", "Open the order AB-1207.", acts, listed(said="Stored"), "Stored")
+    _, _, text = compiled(tmp_path, trace, params=("number=AB-1207",))
+    assert "Draft of {number}" in text
+    assert "x Draft" not in text, text

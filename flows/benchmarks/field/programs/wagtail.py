@@ -70,11 +70,11 @@ class Wagtail(Program):
             press("link", item["number"]),
             press("text field", "Contact"),
             types(item["contact"], overwrite=True),
+            press("text field", "Note"),
+            types(item["note"], overwrite=True),
             press("combo box", "Terms*"),
             press("menu item", "30 days", last=True),
             press("check box", "Approved"),
-            press("text field", "Note"),
-            types(item["note"], overwrite=True),
             press("button", "Save"),
             answers("done", when=press("link", SUPPLIERS[-1][0])),
         ]

@@ -81,7 +81,7 @@ settings.configure(
 )
 django.setup()
 
-from wagtail.admin.panels import FieldPanel  # noqa: E402
+from wagtail.admin.panels import FieldPanel, FieldRowPanel  # noqa: E402
 from wagtail.snippets.models import register_snippet  # noqa: E402
 from wagtail.snippets.views.snippets import SnippetViewSet  # noqa: E402
 
@@ -94,8 +94,11 @@ class Supplier(models.Model):
     contact = models.CharField(max_length=60, blank=True)
     terms = models.CharField(max_length=10, choices=[("14", "14 days"), ("30", "30 days"), ("60", "60 days")])
     approved = models.BooleanField(default=False)
-    note = models.TextField(blank=True)
-    panels = [FieldPanel(name) for name in ("number", "name", "contact", "terms", "approved", "note")]
+    note = models.CharField(max_length=120, blank=True)
+    panels = (
+        FieldRowPanel([FieldPanel("number"), FieldPanel("name")]),
+        *(FieldPanel(name) for name in ("contact", "note", "terms", "approved")),
+    )
 
     class Meta:
         app_label = "office"
