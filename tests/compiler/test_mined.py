@@ -172,3 +172,10 @@ def test_a_state_reached_in_all_runs_is_expected() -> None:
     assert state_of([led("search", "record"), led("search", "nothing found")]) == ""
     assert state_of([led("record", "record")]) == ""
     assert state_of([led("", "")]) == ""  # undeclared states
+
+
+def test_a_part_of_a_row_that_ocr_joined_elsewhere_does_not_identify_a_screen() -> None:
+    apart = sight(("File", 20, 20), ("Edit", 60, 20))
+    joined, longer = sight(("File Edit", 20, 20), ("FORM", 20, 80)), sight(("File list", 20, 20), ("FORM", 20, 80))
+    assert marks_of([(apart, {})], [joined], []) == ()
+    assert marks_of([(apart, {})], [longer], []) == ("File",), "another text there is no part of this row"

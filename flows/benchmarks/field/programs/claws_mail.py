@@ -1,4 +1,4 @@
-"""Claws Mail: compose a letter with receiver, subject and text, and put it into the queue."""
+"""Claws Mail: find a letter by its subject, answer it, and put the answer into the queue."""
 
 from __future__ import annotations
 
@@ -38,19 +38,22 @@ ACCOUNT = {
 }
 SPECIAL = b"X-Claws-End-Special-Headers: 1\n"
 """Last of the headers that Claws Mail puts before a queued letter."""
-LETTERS = ("Adler", "Berg", "Cedar")
+LETTERS = (
+    *(("Adler", "B-2001"), ("Berg", "B-2002"), ("Cedar", "B-2007")),
+    *(("Dorn", "B-2010"), ("Elm", "B-2012"), ("Ferry", "B-2021")),
+)
 
 
 class ClawsMail(Program):
     name, title = "claws", "Claws Mail 4.1 (GTK 3)"
     binary, packages = "claws-mail", ("claws-mail",)
-    task = "Write a letter to this address with this subject and text, and put it into the queue. Answer done."
+    task = "Answer the letter about this order with this text, and put the answer into the queue. Answer done."
     drifts = ("larger font", "dark theme", "smaller screen", "window moved", "another order", "tip", "slow")
     items = (
-        {"to": "berg@example.com", "subject": "Order B-2002", "text": "The paper comes on Monday."},
-        {"to": "dorn@example.com", "subject": "Order B-2010", "text": "We cannot print the flyers."},
-        {"to": "elm@example.com", "subject": "Order B-2012", "text": "Two boxes are missing."},
-        {"to": "ferry@example.com", "subject": "Order B-2021", "text": "Please call us back."},
+        {"order": "B-2002", "text": "The paper comes on Monday."},
+        {"order": "B-2010", "text": "We cannot print the flyers."},
+        {"order": "B-2012", "text": "Two boxes are missing."},
+        {"order": "B-2021", "text": "Please call us back."},
     )
 
     def prepare(self, folder: Path, drift: str) -> Started:
@@ -65,10 +68,10 @@ class ClawsMail(Program):
         )
         for each in FOLDERS:
             (mail / each).mkdir(parents=True)
-        for number, name in enumerate(reversed(LETTERS) if drift == "another order" else LETTERS, 1):
+        for number, (name, order) in enumerate(reversed(LETTERS) if drift == "another order" else LETTERS, 1):
             letter = EmailMessage()
             letter["From"], letter["To"] = f"{name} <{name.lower()}@example.com>", "Office <office@example.com>"
-            letter["Subject"], letter["Date"] = f"Order of {name}", f"Mon, 02 Nov 2026 10:0{number}:00 +0000"
+            letter["Subject"], letter["Date"] = f"Order {order}", f"Mon, 02 Nov 2026 10:0{number}:00 +0000"
             letter.set_content("Where is my order?\n")
             (mail / "inbox" / str(number)).write_bytes(letter.as_bytes())
         environment = {"larger font": GTK_FONT, "dark theme": GTK_DARK}.get(drift, {})
@@ -79,11 +82,9 @@ class ClawsMail(Program):
 
     def plan(self, item: Values) -> Sequence[Step]:
         return [
-            press("button", "Compose"),
-            press("text field", "Subject:"),
-            types(item["subject"], overwrite=True),
-            _receiver,
-            types(item["to"], overwrite=True),
+            _search,
+            types(item["order"], overwrite=True, press_enter=True),
+            press("button", "Reply"),
             _body,
             types(item["text"]),
             press("button", "Send later"),
@@ -99,7 +100,9 @@ class ClawsMail(Program):
         return found
 
     def expected(self, before: Records, item: Values) -> Records:
-        return [*before, ("queue", item["to"], item["subject"], item["text"])]
+        name = next(name for name, order in LETTERS if order == item["order"])
+        to = f"{name} <{name.lower()}@example.com>"
+        return [*before, ("queue", to, f"Re: Order {item['order']}", item["text"])]
 
 
 def _read(letter: bytes) -> tuple[str, str, str]:
@@ -110,12 +113,12 @@ def _read(letter: bytes) -> tuple[str, str, str]:
     return str(message["to"]), str(message["subject"]), body.get_content().strip() if body else ""
 
 
-def _receiver(tree: ElementTree, size: Size) -> Call | None:
-    """Return a click on the field of the receiver, which has no name and is right of the list that says To."""
+def _search(tree: ElementTree, size: Size) -> Call | None:
+    """Return a click into the search field, which has no name and is right of the list that says Subject."""
     fields = [each for each in tree.find("text field") if "editable" in each.states]
-    named = [each for each in tree.find("combo box") if each.name.startswith("To")]
-    found = [each for each in fields if any(abs(each.box.center.y - one.box.center.y) < 9 for one in named)]
-    return pointed(found[0].box.center.x, found[0].box.center.y, "receiver", size) if found else None
+    named = tree.find("combo box", "Subject")
+    found = [each for each in fields if any(abs(each.box.center.y - one.box.center.y) < 20 for one in named)]
+    return pointed(found[0].box.center.x, found[0].box.center.y, "search", size) if found else None
 
 
 def _body(tree: ElementTree, size: Size) -> Call | None:
