@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.machine.memory import return_free_memory, return_larger_than_screens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _KNOWN_PIECES = 4096
+_LARGE_PART = 250_000
+"""Pixels from which a search for text takes so much memory that it is returned at once."""
 _IDLE: defaultdict[int, list[Any]] = defaultdict(list)
 """Loaded engines of this process that are not in use, by their thread counts."""
 _IDLE_LOCK = threading.Lock()
@@ -41,6 +44,8 @@ class Ocr:
         """Return boxes around the texts of a picture in OpenCV's channel order."""
         with self._engine() as engine:
             found = engine(part, use_det=True, use_cls=False, use_rec=False)
+        if part.shape[0] * part.shape[1] >= _LARGE_PART:
+            return_free_memory()
         boxes = []
         for quad in [] if found.boxes is None else found.boxes:
             left, top = (max(0, int(edge)) for edge in quad.min(axis=0))
@@ -86,6 +91,7 @@ class Ocr:
 def _loaded(threads: int) -> Any:
     from rapidocr import RapidOCR
 
+    return_larger_than_screens()
     return RapidOCR(
         params={
             "Global.log_level": "error",

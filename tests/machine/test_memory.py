@@ -59,6 +59,31 @@ def test_return_freed_blocks_allocates_pictures_anew() -> None:
     assert given_back < EACH / 2
 
 
+def test_a_process_with_ocr_returns_larger_blocks_at_once() -> None:
+    code = """
+import sys
+from holo_tasks.machine import memory
+
+def megabytes():
+    with open("/proc/self/statm") as told:
+        return int(told.read().split()[1]) // 256
+
+for how in sys.argv[1:]:
+    getattr(memory, how)()
+before = megabytes()
+large = [bytearray(12 << 20) for _ in range(5)]
+above = [bytearray(2_000) for _ in range(2_000)]
+del large
+print(megabytes() - before)
+"""
+    kept = [
+        int(subprocess.run([sys.executable, "-c", code, *how], capture_output=True, text=True, check=True).stdout)
+        for how in (["reuse"], ["reuse", "return_larger_than_screens"])
+    ]
+    assert kept[0] > 40
+    assert kept[1] < 20
+
+
 async def test_memory_is_returned_after_a_while_of_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
     monkeypatch.setattr(memory, "return_free_memory", lambda: given.append("back"))
