@@ -246,7 +246,7 @@ async def test_only_the_cell_that_is_open_for_editing_is_overwritten(program):
             await program.desktop.do(Write("opened", overwrite=True, press_enter=True))
             break
         except InvalidUsage:  # a busy Java tells too late of its fields
-            assert (grid(program), time.monotonic() < until) == (before, True)
+            assert (program.toolkit, grid(program), time.monotonic() < until) == ("swing", before, True)
             await program.desktop.do(Hotkey(("esc",)))
     await program.rests()
     changed = [text for place, text in grid(program).items() if text != before[place]]
