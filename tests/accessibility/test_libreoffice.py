@@ -157,26 +157,26 @@ async def tells_of_paragraphs_menus_fields_and_dialogs(desktop: VirtualDesktop) 
     await desktop.look(after_action=True)
     _, button = await shows(desktop, "button", "Find All")
     await withholds_a_click_that_names_another_button(desktop, button)
-    await desktop.do(Click(button.box.center))
 
 
 async def withholds_a_click_that_names_another_button(desktop: VirtualDesktop, button: Element) -> None:
     size, recorder = desktop.size, MemoryRecorder()
-    x, y = ((button.box.center.x + 0.5) * 1000 / size.width, (button.box.center.y + 0.5) * 1000 / size.height)
-    calls = [
-        step(tool, element=words, x=round(x), y=round(y))
-        for tool, words in (("click", "Close button"), ("double_click", "'Replace All'"), ("move_to", "Find All"))
-    ]
-    model = MemoryModel([wrote(call) for call in (*calls, step("answer", content="done"))])
+    x = round((button.box.center.x + 0.5) * 1000 / size.width)
+    y = round((button.box.center.y + 0.5) * 1000 / size.height)
+    words = (("click", "Close button"), ("double_click", "'Replace All'"), ("move_to", "Find All"))
+    calls = [step(tool, element=name, x=x, y=y) for tool, name in (*words, ("click", "the button for every match"))]
+    drag = step("drag_and_drop", element="Drag the letter to the Close button", x1=x + 9, y1=10, x2=x, y2=y)
+    model = MemoryModel([wrote(call) for call in (drag, *calls, step("answer", content="done"))])
     walk = walk_of(as_model(model), desktop=desktop, recorder=recorder)
     walk.services = replace(walk.services, elements=Elements(desktop))
     await work(walk)
     told = [event.reason.split(" is at ")[0] for event in recorder.of("correction")]
     assert told == [
         "You named ‘Close’; the point is on ‘Find All’. ‘Close’",
+        "You named ‘Close’; the point is on ‘Find All’. ‘Close’",
         "You named ‘Replace All’; the point is on ‘Find All’. ‘Replace All’",
     ]
-    assert [event.gesture_kind for event in recorder.of("action")] == ["move"]
+    assert [event.gesture_kind for event in recorder.of("action")] == ["move", "click"]
 
 
 async def tells_of_the_cells_that_show_and_hold_something(desktop: VirtualDesktop) -> None:

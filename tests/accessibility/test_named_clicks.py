@@ -138,6 +138,14 @@ async def test_a_click_that_may_be_right_is_carried_out(stage: Stage, words: str
     assert await stage.told(step("click", element=words, **stage.at(save), button="middle")) == (1, [])
 
 
+async def test_a_click_whose_words_are_vague_is_carried_out(stage: Stage) -> None:
+    if stage.toolkit not in ("gtk3", "tk"):
+        pytest.skip("one toolkit with a tree and one without it show the rule")
+    save = await stage.place("Save")
+    for words in ("", "Sav", "the disk icon", "Store the record\n(first button)", "Speichern unter dem Namen"):
+        assert await stage.told(step("click", element=words, **stage.at(save), button="middle")) == (1, []), words
+
+
 async def test_a_click_on_a_button_whose_words_name_a_field_is_withheld(stage: Stage) -> None:
     name = "Password" if stage.toolkit == "tk" else "Name"
     close, field = await stage.place("Close"), await stage.field(name)

@@ -308,6 +308,22 @@ async def test_a_cell_of_calc_is_read_back(tmp_path: Path) -> None:
         assert {each.by for each in read} == {"accessibility"}
 
 
+@pytest.mark.long
+async def test_a_cell_of_gnumeric_is_not_confirmed(tmp_path: Path) -> None:
+    """Gnumeric corrects `IBan` to `Iban`, and its tree has no texts of cells."""
+    if not shutil.which("gnumeric"):
+        pytest.skip("needs the Debian package gnumeric")
+    book = openpyxl.Workbook()
+    book.save(tmp_path / "stock.xlsx")
+
+    async def there(desktop: VirtualDesktop) -> None:
+        await until_there(desktop, "text field", None)
+
+    async with stage(["gnumeric", str(tmp_path / "stock.xlsx")], there, env={"HOME": str(tmp_path)}) as sheet:
+        assert await sheet.write("IBan", press_enter=True) == ""
+        assert sheet.outcome == "unread"
+
+
 @pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
 async def test_a_field_of_tk_is_read_by_ocr() -> None:
     async with stage([tk_python(), str(APPS / "fields_tk.py")]) as form:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON, has_gtk
 from tests.accessibility.test_programs import until_there
+from tests.support.long import few
 from tests.support.shots import MemoryModel, as_model, walk_of
 
 pytestmark = [
@@ -49,10 +51,13 @@ goals:
 """
 
 
-@pytest.fixture(scope="module")
-def desktop() -> Iterator[VirtualDesktop]:
-    """One program for all tests, each with its own event loop."""
-    app = [DEBIAN_PYTHON, str(APPS / "fields_gtk3.py")]
+@pytest.fixture(scope="module", params=few(["gtk3", "qt"]))
+def desktop(request: pytest.FixtureRequest) -> Iterator[VirtualDesktop]:
+    """One program for all tests of a toolkit, each with its own event loop."""
+    if request.param == "qt":
+        pytest.importorskip("PySide6", reason="needs the package PySide6, a test dependency")
+    python = sys.executable if request.param == "qt" else DEBIAN_PYTHON
+    app = [python, str(APPS / f"fields_{request.param}.py")]
     started = asyncio.run(VirtualDesktop.start(app=app, app_timeout_s=60))
     asyncio.run(until_there(started, "text field", "Plain"))
     yield started
