@@ -135,6 +135,31 @@ async def test_an_office_document_opens_on_the_desktop_though_a_person_has_the_o
     await beside(somebody, f"{OFFICE} --norestore --calc", f"{OFFICE} {document}", until)
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("firefox-esr"), reason="needs the Debian package firefox-esr")
+async def test_firefox_opens_its_page_on_the_desktop_though_a_person_has_it_open(somebody, home, until):
+    page = home / "page.html"
+    page.write_text("<title>os-release</title>")
+    await beside(somebody, "firefox-esr about:blank", f"firefox-esr {page.as_uri()}", until)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("gnome-text-editor"), reason="needs the Debian package gnome-text-editor")
+@pytest.mark.parametrize("profiles", ["new", "kept"])
+async def test_an_editor_stores_its_session_in_the_profile_and_not_in_the_home(home, profiles, until):
+    document, session = home / "os-release", "org.gnome.TextEditor/session.gvariant"
+    document.write_text("one\n")
+    app = f"gnome-text-editor {document}"
+    async with VirtualDesktop(app=app, app_timeout_s=SLOW_S, profiles=profiles, opengl=True) as desktop:
+        folder = desktop.authority.parent / "profile"
+        if profiles == "kept":
+            folder = home.parent / "holo" / "profiles" / "gnome-text-editor" / "profile"
+        await seen(desktop)
+        assert await until(lambda: (folder / "data" / "org.gnome.TextEditor").exists())
+    assert not (home / ".local" / "share" / "org.gnome.TextEditor").exists()
+    assert (folder / "data" / session).exists() == (profiles == "kept")
+
+
 async def test_a_gtk_program_opens_its_file_on_the_desktop_though_a_person_has_it_open(somebody, until):
     await beside(somebody, f"{UNIQUE} /etc/hostname", f"{UNIQUE} /etc/os-release", until)
 

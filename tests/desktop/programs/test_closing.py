@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.screen.geometry import Size
+from holo_tasks.core.input.gestures import Click, Write
+from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import VirtualDesktop, processes
 
 SMALL = Size(640, 480)
@@ -49,6 +53,45 @@ async def test_a_question_at_the_end_is_reported_and_not_answered(closing, nothi
     assert not saved.exists()
     assert len(told) == 1
     assert "‘Save changes?’" in told[0]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        [sys.executable, str(APP.with_name("closing_qt.py"))],
+        pytest.param(["java", str(APP.with_name("ClosingSwing.java"))], marks=pytest.mark.long),
+    ],
+    ids=["Qt", "Swing"],
+)
+async def test_the_question_of_another_toolkit_is_reported(program, nothing_left):
+    if not shutil.which(program[0]):
+        pytest.skip(f"needs {program[0]}")
+    told: list[str] = []
+    desktop = await VirtualDesktop.start(size=SMALL, app=program, tell=told.append)
+    assert await desktop.close() == ["Save changes?"]
+    assert "‘Save changes?’" in told[0]
+    assert await desktop.close() == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("program", "question"),
+    [("gnome-text-editor", "Save Changes?"), ("mousepad", "Save Changes")],
+)
+async def test_the_question_about_an_unsaved_document_is_reported(program, question, tmp_path, until, nothing_left):
+    if not shutil.which(program.split()[0]):
+        pytest.skip(f"needs the Debian package {program.split()[0]}")
+    document = tmp_path / "letter.txt"
+    document.write_text("Dear all\n")
+    desktop = await VirtualDesktop.start(app=f"{program} {document}", app_timeout_s=60, tell=[].append, opengl=True)
+    while not any("letter" in window.title for window in await desktop.windows()):
+        await asyncio.sleep(0.2)
+    await desktop.look()
+    await desktop.do(Click(Point(600, 400)))
+    await desktop.do(Write("unsaved"))
+    await desktop.look()
+    assert await desktop.close() == [question]
+    assert document.read_text() == "Dear all\n"
 
 
 async def test_a_program_that_ignores_the_request_is_ended(closing, nothing_left):
