@@ -29,7 +29,7 @@ from holo_tasks.compiler.parameters import kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import key_of_row, target_of
-from holo_tasks.compiler.targets import Shown, is_of_item, is_readable, templated
+from holo_tasks.compiler.targets import Shown, is_of_item, is_readable, templated, title_of_item
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.window_titles import CUT
@@ -187,7 +187,7 @@ class StepsBuilder(Builder):
         if not any("dialogs" in step.element for step, _ in acted):
             return None
         titles = [
-            self._title(templated(title, self.parameters.values[number]))
+            self._title(title_of_item(title, self.parameters.values[number]))
             for step, number in acted
             for title in numbered(step.element, "dialog")
         ]
@@ -215,7 +215,7 @@ class StepsBuilder(Builder):
         name = templated(facts["name"], self._done(visit, step)[0][2])
         if is_of_item(name, self._private) or any(map(str.isdigit, name)):
             return {}
-        within = templated(facts.get("within", ""), self._done(visit, step)[0][2])
+        within = title_of_item(facts.get("within", ""), self._done(visit, step)[0][2])
         found = {"role": facts["role"], "name": name, "within": within}
         return {key: text for key, text in found.items() if text}
 
@@ -293,7 +293,7 @@ class StepsBuilder(Builder):
         values = {name: value for name, value in self._done(visit, step)[0][2].items() if kinds[name] in NAMING}
         texts = [templated(text, values) for text in numbered(step.element, "text")]
         told = [text for text in texts if PLACEHOLDER.search(text) and not is_of_item(text, self._private)]
-        return [{"name": text, "within": templated(within, values), "text": text} for text in told[:1]]
+        return [{"name": text, "within": title_of_item(within, values), "text": text} for text in told[:1]]
 
     def _is_known(self, screen: int, shown: Shown) -> bool:
         """Return whether readable texts distinguish a screen from all others. Otherwise OCR may have read it badly."""
@@ -362,7 +362,7 @@ class StepsBuilder(Builder):
             told for one, told in zip(self.recordings, self.parameters.values, strict=True) if step in one.steps
         )
         name = templated(element["name"], values)
-        within = {"within": templated(element["within"], values)} if element.get("within") else {}
+        within = {"within": title_of_item(element["within"], values)} if element.get("within") else {}
         return [{"role": element["role"], "name": name, **within, "checked": wanted}]
 
     def _let_begin_later(

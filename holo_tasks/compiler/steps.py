@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.compiler.recording import RecordedStep
-from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated
+from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated, title_of_item
 from holo_tasks.core.elements.element_anchors import FIELDS, numbered
 from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
@@ -143,7 +143,7 @@ def _by_neighbor(facts: Mapping[str, str], values: Mapping[str, Value]) -> Targe
 
 def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None:
     """Return the name of the container of an element, with parameters in it."""
-    return templated(facts.get("within", ""), values) or None
+    return title_of_item(facts.get("within", ""), values) or None
 
 
 def _is_part(text: str, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -10,7 +11,7 @@ from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.value_formats import format_of
-from holo_tasks.scripts.values import Value
+from holo_tasks.scripts.values import PLACEHOLDER, Value
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_mark
 
 REACH, HEIGHT = 24, 8
@@ -24,6 +25,8 @@ The second number holds for a value with a digit, as a word of its own.
 """
 FEWEST_LETTERS = 2
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
+"""A position among several in brackets, in the words of some languages."""
 MOST_ANCHORS = 12
 """The most texts around a target that are tried as its neighbor."""
 
@@ -102,6 +105,15 @@ def templated(text: str, values: Mapping[str, Value]) -> str:
         if len(said) > 1 or said == text:
             text = text.replace(said, f"{{{name}}}")
     return text
+
+
+def title_of_item(title: str, values: Mapping[str, Value]) -> str:
+    """Return the title of a dialog or container with parameters, and ``*`` for the item's position among others.
+
+    A title such as ``Edit {title} [6 of 7]`` names the item, so its position may differ. Other numbers are kept.
+    """
+    words = templated(title, values)
+    return POSITION.sub("*", words) if PLACEHOLDER.search(words) else words
 
 
 def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[Target]:

@@ -288,6 +288,26 @@ def test_compiled_goals_know_the_dialogs_of_the_recording(tmp_path: Path) -> Non
     assert opened(tmp_path, "old", facts)[0].goals["look-up"].dialogs is None
 
 
+@pytest.mark.parametrize(
+    ("title", "known"),
+    [
+        ("Record AB-1207 [2 of 7]", "Record {number} [*]"),
+        ("Record AB-1207 (2/7)", "Record {number} (*)"),
+        ("Delete 2 of 7 lines of AB-1207?", "Delete 2 of 7 lines of {number}?"),
+        ("Delete lines [2 of 7]", "Delete lines [2 of 7]"),
+    ],
+)
+def test_the_position_of_an_item_in_a_title_may_differ(tmp_path: Path, title: str, known: str) -> None:
+    over = Tree().table().dialog(title)
+    playbook, text = opened(tmp_path, "over", over.facts("button", "Open", 3))
+    (step, *_), goal = playbook.goals["look-up"].steps, playbook.goals["look-up"]
+    assert goal.dialogs == (known,), text
+    assert step.click == Target(role="button", name="Open", within=known, text="Open")
+    other = Tree().table().dialog(title.replace("AB-1207", "CD-3391").replace("2", "3"))
+    call = decided(playbook, "CD-3391", listed(), other).step["tool_call"]
+    assert (call["tool_name"] == "click") is ("*" in known)
+
+
 FOCUS = """
 name: orders
 goals:
