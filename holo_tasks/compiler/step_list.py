@@ -407,8 +407,8 @@ class StepsBuilder(Builder):
         if item := [text for text in self._named_newly(shown, befores, came=came) if text not in signs]:
             told["before"] = [*signs, *item]
         is_fixed = not (answer.reads or answer.unread)
-        if is_fixed and not told.get("before"):
-            told |= self._end(path, given, befores)
+        if is_fixed:
+            told = self._with_end(told, path, given, befores)
         unseen = all(one.steps[-1].points for one in self.recordings) and is_fixed
         if answer.content and self._dialogs(path) is not None:
             # The task asks for this answer, and an error would be a dialog that no recording had.
@@ -425,6 +425,25 @@ class StepsBuilder(Builder):
             if all((read_values({name: read}, sight, values) or {}).get(name) is None for sight, values in pairs):
                 reads[name]["new"] = True
         return {**told, **({"read": reads} if reads else {}), "answer": answer.content}, ()
+
+    def _with_end(
+        self,
+        told: dict[str, Any],
+        path: Sequence[tuple[Visit, RecordedStep]],
+        given: Sequence[RecordedAnswer],
+        befores: Sequence[Sight],
+    ) -> dict[str, Any]:
+        """Add evidence of the end, unless a required text was not on the screen before the last press.
+
+        The item may have been named there before, for example in a list.
+        """
+        asked: list[Any] = told.get("before", [])
+        pairs = [*zip(befores, given, strict=True)]
+        if not all(sight.has(label_of(text, one.values)) for text in asked for sight, one in pairs):
+            return told
+        end = self._end(path, given, befores)
+        every = [*asked, *end.get("before", [])]
+        return {**told, **end, **({"before": every} if every else {})}
 
     def _end(
         self,

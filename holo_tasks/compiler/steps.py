@@ -94,7 +94,7 @@ def key_of_row(facts: Mapping[str, str], values: Mapping[str, Value]) -> str:
     """
     texts = numbered(facts, "cell")
     keys = [templated(text, values) for text in texts if is_key(text, values)]
-    labels = [text for text in texts if text.endswith(":")] if facts.get("role") in FIELDS else []
+    labels = [templated(text, values) for text in texts if text.endswith(":") and facts.get("role") in FIELDS]
     return next(iter([*keys, *labels]), "")
 
 
