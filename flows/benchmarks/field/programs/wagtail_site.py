@@ -97,7 +97,8 @@ class Supplier(models.Model):
     note = models.CharField(max_length=120, blank=True)
     panels = (
         FieldRowPanel([FieldPanel("number"), FieldPanel("name")]),
-        *(FieldPanel(name) for name in ("contact", "note", "terms", "approved")),
+        FieldRowPanel([FieldPanel("contact"), FieldPanel("note")]),
+        *(FieldPanel("terms"), FieldPanel("approved")),
     )
 
     class Meta:
