@@ -26,7 +26,7 @@ from holo_tasks.desktop.programs.window_owners import clients
 from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent_pid
 from holo_tasks.desktop.x11.socket_peers import Peers
 from holo_tasks.desktop.x11.x_connection import XConnection
-from holo_tasks.machine.proc import process, stat_of, status_of
+from holo_tasks.machine.proc import process, read_small, stat_of, status_of
 
 MILLISECONDS, TIMESPEC, FUTEX, CHILDREN = range(4)
 _X86_64 = {
@@ -102,7 +102,7 @@ class ThreadRuns:
     slept_ns: int
 
     @staticmethod
-    def after(before: ThreadRuns | None, thread: Path, times: int, looked_ns: int) -> ThreadRuns:
+    def after(before: ThreadRuns | None, thread: str, times: int, looked_ns: int) -> ThreadRuns:
         """Return the record after one more check.
 
         A thread that ran since the check before has slept since that check at the earliest.
@@ -123,7 +123,7 @@ class SleepDetector:
         self._peers = Peers()
         self._of_bus: dict[int, bool] = {}
         self._ran: dict[int, ThreadRuns] = {}
-        self._held: dict[int, tuple[dict[Path, int], set[int]]] = {}
+        self._held: dict[int, tuple[dict[str, int], set[int]]] = {}
         self._checked = False
         """Whether the sockets' peers were checked, and no process has run since that could have changed them."""
         self._last: SleepInterval | None = None
@@ -165,7 +165,7 @@ class SleepDetector:
             self._checked = True
         return self._asleep(turns, began)
 
-    def _sockets(self, pid: int, turns: dict[Path, int], connections: int) -> set[int]:
+    def _sockets(self, pid: int, turns: dict[str, int], connections: int) -> set[int]:
         """Return the open sockets of a process; those of the last check if it has not run since."""
         known = self._held.get(pid)
         if known is None or known[0] != turns:
@@ -187,7 +187,7 @@ class SleepDetector:
         if len(unknown_peers) > 1 or any(number not in of_bus or peers[number] > 0 for number in strange):
             raise SleepUnknown
 
-    def _asleep(self, turns: Mapping[int, Mapping[Path, int]], began: int) -> SleepInterval:
+    def _asleep(self, turns: Mapping[int, Mapping[str, int]], began: int) -> SleepInterval:
         """Return until when these processes and the X server sleep.
 
         ``turns`` holds how often each thread has run, read before this call. ``began`` is the start of the check.
@@ -195,15 +195,14 @@ class SleepDetector:
         until, ran = math.inf, {}
         for pid, threads in turns.items():
             for thread, times in threads.items():
-                number = int(thread.name)
+                number = _number(thread)
                 self._ran[number] = ran[number] = ThreadRuns.after(self._ran.get(number), thread, times, began)
                 until = min(until, _earliest_wake(pid, thread, ran[number].slept_ns))
         self._ran = ran
         # The X server comes last. It has just answered us, so it began its current sleep after ``began``.
-        for thread in map(Path, os.scandir(f"/proc/{self._server}/task")):
-            until = min(
-                until, _earliest_wake(self._server, thread, began if int(thread.name) == self._server else None)
-            )
+        for thread in _threads(self._server):
+            since = began if _number(thread) == self._server else None
+            until = min(until, _earliest_wake(self._server, thread, since))
         return SleepInterval(time.monotonic_ns(), until, {number: each.times for number, each in ran.items()})
 
     def _is_of_bus(self, pid: int) -> bool:
@@ -229,7 +228,7 @@ def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
         raise SleepUnknown
     found = set()
     for entry in os.scandir(f"/proc/{pid}/fd"):
-        reported = Path(entry).stat()
+        reported = entry.stat()
         if stat.S_ISSOCK(reported.st_mode):
             found.add(reported.st_ino)
             if not of_bus and len(found) > connections + MOST_SOCKETS:
@@ -245,30 +244,38 @@ def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
 
 def _numbers(pid: int) -> Iterator[int]:
     """Yield the inodes of a process's open sockets."""
-    reported = (Path(entry).stat() for entry in os.scandir(f"/proc/{pid}/fd"))
+    reported = (entry.stat() for entry in os.scandir(f"/proc/{pid}/fd"))
     return (each.st_ino for each in reported if stat.S_ISSOCK(each.st_mode))
 
 
-def _run_counts(pid: int) -> dict[Path, int]:
+def _threads(pid: int) -> list[str]:
+    """Return the folders of a process's threads."""
+    return [f"/proc/{pid}/task/{name}" for name in os.listdir(f"/proc/{pid}/task")]  # noqa: PTH208
+
+
+def _number(thread: str) -> int:
+    return int(thread.rpartition("/")[2])
+
+
+def _run_counts(pid: int) -> dict[str, int]:
     """Return how often each thread of a process has run."""
-    threads = map(Path, os.scandir(f"/proc/{pid}/task"))
-    return {thread: int((thread / "schedstat").read_text().split()[2]) for thread in threads}
+    return {thread: int(read_small(f"{thread}/schedstat").split()[2]) for thread in _threads(pid)}
 
 
-def _began_ns(thread: Path) -> int:
+def _began_ns(thread: str) -> int:
     """Return the start time of a thread on the clock of `time.monotonic_ns`."""
     since_start = int(stat_of(thread)[START_TIME]) * (1_000_000_000 // os.sysconf("SC_CLK_TCK"))
     return since_start + time.monotonic_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
-def _earliest_wake(pid: int, thread: Path, since_ns: int | None = None) -> float:
+def _earliest_wake(pid: int, thread: str, since_ns: int | None = None) -> float:
     """Return the earliest time at which a thread may wake. Raises `Awake` if it is awake or may wake at any time.
 
     ``since_ns`` is a time before its sleep began, if known. It is needed because most calls take a duration. Raises
     `SleepUnknown` if the call's arguments cannot be read with certainty.
     """
     state = stat_of(thread)[0]
-    number, *reported = (thread / "syscall").read_text().split()
+    number, *reported = read_small(f"{thread}/syscall").split()
     if state != "S" or len(reported) < 8:
         raise Awake
     arguments, stack = [int(value, 16) for value in reported[:6]], int(reported[6], 16)

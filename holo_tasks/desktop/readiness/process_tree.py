@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 from holo_tasks.desktop.processes import descendants
-from holo_tasks.machine.proc import process, status_of
+from holo_tasks.machine.proc import process, stat_of, status_of
 
+THREADS = 17
+"""Index of the number of threads in /proc/…/stat, counted behind the name."""
 MOST_NEW = 500
 """With more new processes than this, a full search is no slower."""
 
@@ -36,7 +38,7 @@ class ProcessTree:
                 if pid not in started and parent_pid(pid) in started:
                     started.add(pid)
                     self._started.append(pid)
-            self._started = [pid for pid in self._started if parent_pid(pid)]
+            self._started = [pid for pid in self._started if is_living(pid)]
         self._newest, self._newer = self._newer, -MOST_NEW if newest is None else newest
         return self._started
 
@@ -54,6 +56,15 @@ def newest_process() -> int | None:
     except (OSError, ValueError, IndexError):  # it may be hidden
         return None
     return newest if newest >= os.getpid() else None
+
+
+def is_living(pid: int) -> bool:
+    """Return whether a process that is known to be one is alive. Its first thread may have ended while others go on."""
+    try:
+        fields = stat_of(f"/proc/{pid}")
+    except OSError:
+        return False
+    return not (fields[0] in "ZX" and fields[THREADS] == "1")
 
 
 def parent_pid(pid: int) -> int:
