@@ -111,12 +111,7 @@ class ExistingSheet:
         return not any(cell.text or cell.formula is not None for _, cells in self._sheet.lines() for cell in cells)
 
     def check_writable(self) -> None:
-        """Raise `InvalidUsage` if a person protected the sheet, or signed the workbook."""
-        if self._sheet.is_protected:
-            raise InvalidUsage(
-                f"Sheet {self._name!r} of {self._path} is protected: remove the protection (in Excel: Review, "
-                "Unprotect Sheet), or give another path or sheet."
-            )
+        """Raise `InvalidUsage` if a person signed the workbook."""
         if any(one.kind == "origin" for one in self._package.relationships("")):
             raise InvalidUsage(
                 f"{self._path} has a digital signature, which new rows would make invalid: remove it or give another "
@@ -139,9 +134,22 @@ class ExistingSheet:
 
     def write_headings(self, columns: Collection[Column]) -> None:
         """Write the headings into the first row of an empty sheet."""
+        self.check_writable()
         for number, column in enumerate(columns, start=1):
             style = self._styles.variant(self._sheet.style(1, number) or 0, _HEADING)
-            self._sheet.put(1, number, NewCell(style, column.name))
+            self._put(1, number, NewCell(style, column.name))
+
+    def _put(self, row: int, column: int, cell: NewCell) -> None:
+        """Write a cell. Raises `InvalidUsage` if the sheet is protected and the cell is locked, as most cells are."""
+        if self._sheet.is_protected and not self._sheet.is_editable(row, column):
+            style = self._sheet.shown_style(row, column)
+            if self._styles.is_locked(style):
+                raise InvalidUsage(
+                    f"Cell {address(row, column)} in sheet {self._name!r} of {self._path} is locked, because the sheet "
+                    "is protected: unlock the cell or remove the protection (in Excel: Review, Unprotect Sheet), or "
+                    "give another path or sheet."
+                )
+        self._sheet.put(row, column, cell)
 
     def make_room(self, rows: int, places: Collection[int], key: int, occupied: Occupied) -> int:
         """Extend the table and the filter for new rows, and return the number of the first one.
@@ -168,7 +176,12 @@ class ExistingSheet:
         return last + 1
 
     def _grow(self, table: TablePart, rows: int, occupied: Occupied, others: Collection[Area]) -> None:
-        """Make the table longer, and move its totals row."""
+        """Make the table longer, and move its totals row. Raises `InvalidUsage` if that is not possible."""
+        if self._sheet.is_protected:
+            raise InvalidUsage(
+                f"The table in sheet {self._name!r} of {self._path} cannot get longer, because the sheet is protected: "
+                "remove the protection (in Excel: Review, Unprotect Sheet), or give another path or sheet."
+            )
         bottom = table.area.bottom + rows
         blocked = occupied.below
         for area in others:
@@ -222,7 +235,7 @@ class ExistingSheet:
             found, formula = self._sheet.cell(row, column), table.formulas.get(column, "")
             is_prepared = found is not None and (found[0].first("f") is not None or not formula)
             if row == self._totals_moved_from or not is_prepared:
-                self._sheet.put(row, column, NewCell(self._base_style(row, column), None, formula))
+                self._put(row, column, NewCell(self._base_style(row, column), None, formula))
 
     def _base_style(self, row: int, column: int) -> int:
         """Return the style of a new cell: its own, or the one of the cell above, or the one of the column."""
@@ -235,13 +248,13 @@ class ExistingSheet:
         for place, column, value in cells:
             if new and value.value is None and place in self._calculated:
                 continue
-            style = self._base_style(row, place) if new else (self._sheet.style(row, place) or 0)
+            style = self._base_style(row, place) if new else self._sheet.shown_style(row, place)
             if row == 2 and new and style == 0:
                 wrap = "1" if column.shown_width >= 40 else "0"
                 style = self._styles.variant(0, Look(alignment={"vertical": "top", "wrapText": wrap}))
             style = self._styles.variant(style, look(column, value, self._styles.number_format(style)))
             try:
-                self._sheet.put(row, place, NewCell(style, value.value))
+                self._put(row, place, NewCell(style, value.value))
             except FormulaShared:
                 raise InvalidUsage(
                     f"Cell {address(row, place)} in sheet {self._name!r} of {self._path} holds the formula of several "

@@ -32,6 +32,7 @@ _BEFORE_HYPERLINKS = frozenset(
      "phoneticPr", "conditionalFormatting", "dataValidations")
 )  # fmt: skip
 """The elements of a worksheet that come before its hyperlinks."""
+_NEEDS_PASSWORD = frozenset({"password", "hashValue", "securityDescriptor"})
 _FORMULA_TEXT = re.compile(rb"<(?:\w+:)?f(?:\s[^>]*)?>([^<]+)</")
 _FORMULA_CELL = re.compile(
     rb"""(<(?:\w+:)?c\b[^>]*?)(?:\s+t=["']\w+["'])?((?:\s[^>]*?)?>\s*)"""
@@ -118,6 +119,22 @@ class SheetPart:
     def is_protected(self) -> bool:
         protection = self.root.first("sheetProtection")
         return protection is not None and protection.attributes.get("sheet") in ("1", "true")
+
+    def is_editable(self, row: int, column: int) -> bool:
+        """Return whether a cell is in a range that everybody may edit although the sheet is protected."""
+        ranges = self.root.first("protectedRanges")
+        free = [one for one in (ranges.children if ranges else []) if not _NEEDS_PASSWORD & one.attributes.keys()]
+        areas = [Area.of(part) for one in free for part in one.attributes.get("sqref", "").split()]
+        return any(one.left <= column <= one.right and one.top <= row <= one.bottom for one in areas)
+
+    def shown_style(self, row: int, column: int) -> int:
+        """Return the number of the style that a cell has in the file, also one without an element of its own."""
+        found, line = self.cell(row, column), self._rows.get(row)
+        if found:
+            return int(found[0].attributes.get("s", "0"))
+        if line and line.attributes.get("customFormat") in ("1", "true"):
+            return int(line.attributes.get("s", "0"))
+        return self.column_style(column)
 
     @property
     def merged(self) -> list[Area]:

@@ -67,6 +67,13 @@ class Styles:
         self._known[style] = self._formats.get(number, BUILTIN_FORMATS.get(number, "General"))
         return self._known[style]
 
+    def is_locked(self, style: int) -> bool:
+        """Return whether cells of a style cannot be changed in a protected sheet, which is the default."""
+        xf = scan(self._items["cellXfs"][style])
+        protection = xf.first("protection")
+        is_own = xf.attributes.get("applyProtection") not in ("0", "false")
+        return protection is None or not is_own or protection.attributes.get("locked") not in ("0", "false")
+
     def variant(self, style: int, look: Look) -> int:
         """Return the number of a style that differs from ``style`` in these properties."""
         if (made := self._made.get((style, look))) is not None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from openpyxl.styles import Protection
 from openpyxl.worksheet.table import Table
 
 from holo_tasks.core.errors import InvalidUsage
@@ -214,16 +215,96 @@ def test_an_update_leaves_the_table_and_other_rows_alone(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("attribute", "refused"), [('sheet="1"', True), ('sheet="0"', False), ("", False)])
-def test_a_protected_sheet_is_refused_with_the_reason(tmp_path: Path, attribute: str, refused: bool) -> None:
+def test_a_table_in_a_protected_sheet_does_not_grow(tmp_path: Path, attribute: str, refused: bool) -> None:
     path = copied("xlsxwriter.xlsm", tmp_path)
     before = replaced(path, SHEET, "</sheetData>", f"</sheetData><sheetProtection {attribute}/>")
     if refused:
-        with pytest.raises(InvalidUsage, match="is protected"):
+        with pytest.raises(InvalidUsage, match="the sheet is protected"):
             workbook(path).upsert_many(NEW)
         assert not changed_parts(before, path)
         assert workbook(path).upsert({"Receipt": "R-1", "Status": "match"}) is False, "nothing differs"
     else:
         assert workbook(path).upsert_many(NEW) == 2
+
+
+def protected_form(path: Path, *, range_of: str = "", password: str = "") -> dict[str, bytes]:
+    """Write a protected sheet in which Status is unlocked in rows 2 to 3, and all of column D (Note)."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Audit"
+    for row in (("Receipt", "Amount", "Status", "Note"), ("R-1", 5, None, None)):
+        sheet.append(row)
+    unlocked = Protection(locked=False)
+    for place in ("C2", "C3", "A3", "B3"):
+        sheet[place].protection = unlocked
+    sheet.column_dimensions["D"].protection = unlocked
+    sheet.protection.sheet = True
+    book.save(path)
+    guard = f' password="{password}"' if password else ""
+    ranges = f'<protectedRanges><protectedRange sqref="{range_of}" name="a"{guard}/></protectedRanges>'
+    if range_of:
+        text = parts(path)[SHEET].decode()
+        repacked(path, {SHEET: re.sub(r"(<sheetProtection[^>]*/>)", rf"\1{ranges}", text)})
+    return parts(path)
+
+
+def form(path: Path) -> Workbook:
+    columns = [Column("Receipt", "text"), Column("Amount", "money"), Column("Status", "text"), Column("Note", "text")]
+    return Workbook(path, columns=columns, key="Receipt")
+
+
+def test_unlocked_cells_of_a_protected_sheet_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "form.xlsx"
+    protected_form(path)
+    assert not form(path).upsert({"Receipt": "R-1", "Status": "match", "Note": "seen"})
+    assert form(path).upsert({"Receipt": "R-2", "Amount": 7, "Status": "open", "Note": "new"}), "row 3 is unlocked"
+    sheet = openpyxl.load_workbook(path)["Audit"]
+    assert [cell.value for cell in sheet[2]] == ["R-1", 5, "match", "seen"]
+    assert [cell.value for cell in sheet[3]] == ["R-2", 7, "open", "new"]
+    assert sheet.protection.sheet
+    assert [cell.protection.locked for cell in sheet[2]] == [True, True, False, False]
+    assert not any(cell.protection.locked for cell in sheet[3])
+
+
+@pytest.mark.parametrize(
+    ("range_of", "password", "row", "locked"),
+    [
+        ("", "", {"Receipt": "R-1", "Status": "match", "Amount": 6}, "B2"),
+        ("B2:B9 F1", "", {"Receipt": "R-1", "Amount": 6}, ""),
+        ("B2:B9", "CC1A", {"Receipt": "R-1", "Amount": 6}, "B2"),
+        ("A2:C9", "", {"Receipt": "R-3", "Amount": 6, "Status": "x"}, ""),
+    ],
+)
+def test_a_locked_cell_is_refused_by_name(
+    tmp_path: Path, range_of: str, password: str, row: dict[str, object], locked: str
+) -> None:
+    path = tmp_path / "form.xlsx"
+    before = protected_form(path, range_of=range_of, password=password)
+    if not locked:
+        form(path).upsert(row)
+        assert changed_parts(before, path)
+        return
+    with pytest.raises(InvalidUsage, match=f"Cell {locked} in sheet 'Audit' of .* is locked"):
+        form(path).upsert(row)
+    assert not changed_parts(before, path), "not even the unlocked cell is written"
+
+
+def test_a_row_below_the_unlocked_ones_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "form.xlsx"
+    before = protected_form(path)
+    with pytest.raises(InvalidUsage, match=r"Cell A4 .* is locked"):
+        form(path).upsert_many([{"Receipt": "R-2", "Amount": 7}, {"Receipt": "R-3", "Amount": 8}])
+    assert not changed_parts(before, path)
+
+
+def test_no_headings_are_written_into_an_empty_protected_sheet(tmp_path: Path) -> None:
+    path = tmp_path / "form.xlsx"
+    book = openpyxl.Workbook()
+    book.active.title = "Audit"
+    book.active.protection.sheet = True
+    book.save(path)
+    with pytest.raises(InvalidUsage, match=r"Cell A1 .* is locked"):
+        form(path).upsert({"Receipt": "R-2"})
 
 
 def test_a_calculation_chain_goes_only_if_formulas_move(tmp_path: Path) -> None:
