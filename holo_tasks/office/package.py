@@ -15,6 +15,7 @@ from holo_tasks.office.xml_spans import Element, attribute_edit, content_edit, s
 
 _RELATIONSHIPS = "http://schemas.openxmlformats.org/package/2006/relationships"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_CHUNK, _ENCRYPTED = 1 << 20, 0x1
 _TYPES = "[Content_Types].xml"
 _SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
@@ -188,3 +189,19 @@ def _relationship(entry: Element, folder: str) -> Relationship:
 def _relationships_of(source: str) -> str:
     folder, name = posixpath.split(source)
     return posixpath.join(folder, "_rels", f"{name}.rels")
+
+
+def unpacked_size(packed: zipfile.ZipFile, most: int) -> int:
+    """Return the size of all parts of a package, as the package says.
+
+    Raises `zipfile.BadZipFile` if a part is larger than that, or encrypted: unpacking it as a whole could take any
+    amount of memory. Packages larger than ``most`` are not unpacked.
+    """
+    size = sum(part.file_size for part in packed.infolist())
+    for part in packed.infolist() if size <= most else ():
+        if part.flag_bits & _ENCRYPTED:
+            raise zipfile.BadZipFile("an encrypted part")
+        with packed.open(part) as content:
+            while content.read(_CHUNK):
+                pass
+    return size

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from openpyxl import Workbook
 
 MOST_BYTES, MOST_ROWS = 50_000_000, 200_000
+LAST_ROW = 1_048_576
+"""The number of the last row that a sheet can have."""
+_ROW = re.compile(rb"""<(?:\w+:)?row\b[^>]*?\sr=["'](-?\d{1,20})["']""")
 
 
 def read_rows(path: str | Path) -> list[dict[str, Any]]:
@@ -52,7 +56,7 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _header(place: Path, line: list[Any]) -> list[str]:
+def _header(place: Path, line: Sequence[Any]) -> list[str]:
     names = [key_text(str(cell or "")) for cell in line]
     while names and not names[-1]:
         names.pop()
@@ -61,7 +65,7 @@ def _header(place: Path, line: list[Any]) -> list[str]:
     return names
 
 
-def _of_csv(place: Path, data: bytes) -> Iterable[list[Any]]:
+def _of_csv(place: Path, data: bytes) -> Iterable[Sequence[Any]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -74,18 +78,24 @@ def _of_csv(place: Path, data: bytes) -> Iterable[list[Any]]:
         raise InvalidUsage(f"{place} is not a valid CSV file ({error}); save it again as CSV.") from None
 
 
-def _of_workbook(place: Path, data: bytes) -> Iterable[list[Any]]:
+def _of_workbook(place: Path, data: bytes) -> Iterable[Sequence[Any]]:
     require_extra("office", "openpyxl", "Reading a workbook")
     from openpyxl import load_workbook
 
+    from holo_tasks.office.package import unpacked_size
     from holo_tasks.office.workbook import BROKEN, MAX_UNPACKED
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             parts = packed.infolist()
-            if sum(part.file_size for part in parts) > MAX_UNPACKED:
+            if unpacked_size(packed, MAX_UNPACKED) > MAX_UNPACKED:
                 raise InvalidUsage(f"{place} is too large when unpacked; divide it.")
-            has_formulas = any(b"<f" in packed.read(part) for part in parts if "worksheets/sheet" in part.filename)
+            has_formulas = False
+            for part in parts:
+                if "worksheets/sheet" in part.filename:
+                    sheet = packed.read(part)
+                    _check_order(place, sheet)
+                    has_formulas = has_formulas or b"<f" in sheet
         rows = _first_visible(load_workbook(io.BytesIO(data), read_only=True, data_only=True))
         if has_formulas:
             _check_calculated(place, rows, _first_visible(load_workbook(io.BytesIO(data), read_only=True)))
@@ -94,15 +104,25 @@ def _of_workbook(place: Path, data: bytes) -> Iterable[list[Any]]:
     return rows
 
 
-def _first_visible(book: Workbook) -> list[list[Any]]:
+def _check_order(place: Path, sheet: bytes) -> None:
+    """Raise `InvalidUsage` if rows of a sheet are not in order, because openpyxl would leave some out."""
+    last = 0
+    for found in _ROW.finditer(sheet):
+        number = int(found[1])
+        if not last < number <= LAST_ROW:
+            raise InvalidUsage(f"Row {number} of {place} is not where a sheet can have it; save the file again.")
+        last = number
+
+
+def _first_visible(book: Workbook) -> list[Sequence[Any]]:
     """Return the cells of the first visible sheet."""
     sheet: Any = next((one for one in book.worksheets if one.sheet_state == "visible"), book.worksheets[0])
     # Some exporters write a wrong dimension, for example "A1", which openpyxl would believe.
     sheet.reset_dimensions()
-    return [list(row) for row in sheet.iter_rows(values_only=True, max_row=MOST_ROWS + 10)]
+    return list(sheet.iter_rows(values_only=True))
 
 
-def _check_calculated(place: Path, rows: list[list[Any]], formulas: list[list[Any]]) -> None:
+def _check_calculated(place: Path, rows: list[Sequence[Any]], formulas: list[Sequence[Any]]) -> None:
     """Raise `InvalidUsage` for the first formula whose result is not in the file."""
     from openpyxl.utils import get_column_letter
 

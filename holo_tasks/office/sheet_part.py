@@ -99,8 +99,10 @@ class SheetPart:
         scanner = Scanner(self._data, leaf="row")
         number = 0
         for row, cells in scanner.read():
-            number = int(row.attributes.get("r", number + 1))
-            self._rows.setdefault(number, row)
+            last, number = number, int(row.attributes.get("r", number + 1))
+            if not last < number <= MOST_ROWS:
+                raise ValueError("rows that are not in order")
+            self._rows[number] = row
             yield number, cells
         self.root = scanner.root
         sheet_data = self.root.first("sheetData")

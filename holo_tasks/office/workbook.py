@@ -31,7 +31,7 @@ from holo_tasks.office.columns import (
     same_content,
 )
 from holo_tasks.office.existing_sheet import ExistingSheet, Occupied, add_sheet
-from holo_tasks.office.package import BookPackage, Sheet
+from holo_tasks.office.package import BookPackage, Sheet, unpacked_size
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -186,7 +186,7 @@ class Workbook:
             )
         with self._naming_damage():
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
-                if sum(one.file_size for one in packed.infolist()) > MAX_UNPACKED:
+                if unpacked_size(packed, MAX_UNPACKED) > MAX_UNPACKED:
                     raise InvalidUsage(f"{self.path} is too big to be added to: give another path.")
             return BookPackage(data).sheets()
 

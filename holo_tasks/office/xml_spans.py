@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from xml.parsers.expat import ParserCreate
 from xml.sax.saxutils import escape, quoteattr
 
+DEEPEST = 100
+"""Most elements inside each other. Office programs nest fewer than 20; a chain of thousands would take minutes."""
 Edit = tuple[int, int, bytes]
 """Start and end of the bytes to replace, and their replacement."""
 
@@ -113,6 +115,8 @@ class Scanner:
 
     def _started(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self._parser.CurrentByteIndex)
+        if len(self._open) > DEEPEST:
+            raise ValueError("elements nested too deeply")
         if self._open:
             self._open[-1].children.append(element)
         else:
@@ -139,6 +143,8 @@ class Scanner:
 
     def _started_in_leaf(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
+        if self._depth % _SPOKEN > DEEPEST:
+            raise ValueError("elements nested too deeply")
         if self._depth == 1:
             self._cells.append(RawCell(attributes))
         name = tag.rpartition(":")[2]

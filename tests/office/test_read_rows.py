@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.read_rows import read_rows
+from holo_tasks.office.workbook import Column, Workbook
 
 ROWS = (("Order", "Customer", "Amount"), ("00123", "Ann", 5), ("00124", "Bob", 7))
 
@@ -31,6 +33,67 @@ def test_a_wrong_dimension_of_an_exporter_hides_no_column(tmp_path: Path, dimens
             data = re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="%s"' % dimension, source.read(name))
             target.writestr(name, data)
     assert read_rows(bad) == read_rows(good) == [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
+
+
+HEAD = '<row r="1"><c r="A1" t="inlineStr"><is><t>Order</t></is></c></row>'
+
+
+def with_rows(path: Path, rows: str) -> Path:
+    """Save a workbook with these rows in the XML of its sheet."""
+    good = saved(path.with_name("good.xlsx"), *ROWS)
+    with zipfile.ZipFile(good) as source, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            target.writestr(name, re.sub(rb"<row.*</row>", rows.encode(), source.read(name)))
+    return path
+
+
+def row(number: int, value: int = 7) -> str:
+    return f'<row r="{number}"><c r="A{number}"><v>{value}</v></c></row>'
+
+
+@pytest.mark.parametrize(
+    "rows", [f"{row(3)}{HEAD}", f"{HEAD}{row(2, 1)}{row(2, 2)}", HEAD + row(10**12), HEAD + row(-5)]
+)
+def test_rows_that_are_not_in_order_are_refused_and_not_left_out(tmp_path: Path, rows: str) -> None:
+    path = with_rows(tmp_path / "odd.xlsx", rows)
+    with pytest.raises(InvalidUsage, match=r"^Row -?\d+ of .* save the file again"):
+        read_rows(path)
+    book = Workbook(path, columns=[Column("Order", "text")], key="Order", sheet="Sheet")
+    with pytest.raises(InvalidUsage, match=r"is damaged|has other headings"):
+        book.upsert({"Order": "2"})
+
+
+def test_the_last_row_of_a_sheet_is_read(tmp_path: Path) -> None:
+    assert read_rows(with_rows(tmp_path / "long.xlsx", HEAD + row(1_048_576))) == [{"Order": 7}]
+
+
+def test_a_part_that_is_larger_than_the_file_says_is_refused_without_unpacking_it(tmp_path: Path) -> None:
+    path = with_rows(tmp_path / "bomb.xlsx", HEAD + " " * (40 << 20))
+    data = bytearray(path.read_bytes())
+    for entry, size in ((b"PK\1\2", 24), (b"PK\3\4", 22)):
+        at = data.index(
+            b"xl/worksheets/sheet1.xml", data.index(entry) if entry == b"PK\3\4" else data.rindex(b"PK\3\4")
+        )
+        start = data.rindex(entry, 0, at)
+        data[start + size : start + size + 4] = (100).to_bytes(4, "little")
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidUsage, match="not a readable workbook"):
+            read_rows(path)
+        with pytest.raises(InvalidUsage, match="is damaged"):
+            Workbook(path, columns=[Column("Order", "text")], key="Order", sheet="Sheet").rows()
+        assert tracemalloc.get_traced_memory()[1] < 15 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_deeply_nested_elements_are_refused_at_once(tmp_path: Path) -> None:
+    nested = f'<row r="2"><c r="A2" t="inlineStr"><is>{"<r>" * 5000}{"</r>" * 5000}</is></c></row>'
+    path = with_rows(tmp_path / "deep.xlsx", HEAD + nested)
+    book = Workbook(path, columns=[Column("Order", "text")], key="Order", sheet="Sheet")
+    with pytest.raises(InvalidUsage, match="is damaged"):
+        book.upsert({"Order": "2"})
 
 
 def test_a_formula_without_a_stored_result_is_refused_with_its_cell(tmp_path: Path) -> None:
