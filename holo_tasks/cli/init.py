@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import re
 import shutil
 import tempfile
@@ -27,7 +28,7 @@ _LONGEST_NAME = 60
 def init(name: str, template: str) -> int:
     """Write a project and print its folder. Raises `InvalidUsage` if the folder exists."""
     folder = Path(name).absolute()
-    if folder.exists() or folder.is_symlink():
+    if os.path.lexists(folder):  # false for a name that is too long
         raise InvalidUsage(f"{folder} exists, and nothing in it is overwritten: give another NAME.")
     write_project(folder, template)
     say(f"wrote the project {folder.name} from the template {template}; its README.md says how to test and deploy it")

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from holo_tasks.office.styles_part import Styles
-from holo_tasks.office.xml_spans import RawCell, Scanner
+from holo_tasks.office.xml_spans import RawCell, Scanner, cell_text
 
 _LETTERS = re.compile("[A-Z]+")
 
@@ -52,13 +52,13 @@ class CellReader:
         from_text: Any = convert.from_ISO8601
         kind, text = cell.attributes.get("t", "n"), cell.text
         if kind == "s":
-            return self._strings[int(text)]
+            return cell_text(self._strings[int(text)])
         if kind == "n":
             number = float(text) if re.search("[.eE]", text) else int(text)
             return self._moment(number, number_format) if _is_date(number_format) else number
         if kind == "b":
             return text.strip() in ("1", "true")
-        return from_text(text) if kind == "d" else text
+        return from_text(text) if kind == "d" else cell_text(text)
 
     def _moment(self, number: float, number_format: str) -> Any:
         from openpyxl.styles.numbers import is_timedelta_format

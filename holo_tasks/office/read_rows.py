@@ -14,6 +14,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.extras import require_extra
 from holo_tasks.core.texts.key_text import key_text
 from holo_tasks.office.columns import plain_value
+from holo_tasks.office.xml_spans import cell_text
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -119,7 +120,8 @@ def _first_visible(book: Workbook) -> list[Sequence[Any]]:
     sheet: Any = next((one for one in book.worksheets if one.sheet_state == "visible"), book.worksheets[0])
     # Some exporters write a wrong dimension, for example "A1", which openpyxl would believe.
     sheet.reset_dimensions()
-    return list(sheet.iter_rows(values_only=True))
+    lines = sheet.iter_rows(values_only=True)
+    return [tuple(cell_text(cell) if isinstance(cell, str) else cell for cell in line) for line in lines]
 
 
 def _check_calculated(place: Path, rows: list[Sequence[Any]], formulas: list[Sequence[Any]]) -> None:

@@ -20,6 +20,7 @@ from holo_tasks.office.xml_spans import (
     attribute_edit,
     content_edit,
     escaped,
+    escaped_cell_text,
     scan,
     spliced,
     tag_with,
@@ -258,7 +259,9 @@ class SheetPart:
             inner = f"<{p}f>".encode() + escaped(cell.formula) + f"</{p}f>".encode()
         elif isinstance(value, str):
             kind = ' t="inlineStr"'
-            inner = f'<{p}is><{p}t xml:space="preserve">'.encode() + escaped(value) + f"</{p}t></{p}is>".encode()
+            inner = (
+                f'<{p}is><{p}t xml:space="preserve">'.encode() + escaped_cell_text(value) + f"</{p}t></{p}is>".encode()
+            )
         elif value is not None:
             inner = f"<{p}v>{self._number(value)}</{p}v>".encode()
         return f'<{p}c r="{address(row, column)}"{style}{kind}>'.encode() + inner + f"</{p}c>".encode()

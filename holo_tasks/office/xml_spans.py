@@ -182,6 +182,9 @@ class Scanner:
 
 
 _CHUNK, _SPOKEN = 1 << 18, 1 << 20
+_NUMBERED = re.compile(r"_x((?!D[89A-F])[0-9A-F]{4})_", re.I)
+"""A character by its number, without halves of a pair."""
+_LOOKS_NUMBERED = re.compile(r"_(?=x[0-9A-F]{4}_)", re.I)
 _TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 
 
@@ -245,3 +248,13 @@ def content_edit(data: bytes, element: Element, added: bytes, **values: str | No
 def escaped(text: str) -> bytes:
     """Return text for the content of an element. A carriage return becomes a reference, as XML would change it."""
     return escape(text, {"\r": "&#13;"}).encode()
+
+
+def cell_text(text: str) -> str:
+    """Return the text of a cell. Office programs write some characters as their numbers, such as ``_x000D_``."""
+    return _NUMBERED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+def escaped_cell_text(text: str) -> bytes:
+    """Return the text of a cell for its element. A text that looks like the number of a character stays itself."""
+    return escaped(_LOOKS_NUMBERED.sub("_x005F_", text))

@@ -147,6 +147,14 @@ def test_refuse_a_name_that_no_block_can_have(name: str, like: str, holo: InProc
     assert holo("init", like).code == 0
 
 
+@pytest.mark.parametrize("words", [("init",), ("demo", "--folder")])
+def test_a_name_that_is_too_long_is_refused(words: tuple[str, ...], holo: InProcess, tmp_path: Path) -> None:
+    refused = holo(*words, "x" * 300)
+    assert refused.code == 2
+    assert "Traceback" not in refused.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_cannot_be_written_is_named(holo: InProcess, tmp_path: Path) -> None:
     refused = holo("init", "missing/stock")
     assert refused.code == 2

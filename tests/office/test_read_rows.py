@@ -67,6 +67,20 @@ def test_the_last_row_of_a_sheet_is_read(tmp_path: Path) -> None:
     assert read_rows(with_rows(tmp_path / "long.xlsx", HEAD + row(1_048_576))) == [{"Order": 7}]
 
 
+def test_characters_by_number_are_read_and_such_a_text_stays_itself(tmp_path: Path) -> None:
+    cell = '<row r="2"><c r="A2" t="inlineStr"><is><t>a_x00E4_b_x005F_x0041__xD83D_</t></is></c></row>'
+    path = with_rows(tmp_path / "numbered.xlsx", HEAD.replace("Order", "_x004F_rder") + cell)
+    text = "aäb_x0041__xD83D_"
+    assert read_rows(path) == [{"Order": text}]
+    book = Workbook(path, columns=[Column("Order", "text")], key="Order", sheet="Sheet")
+    assert not book.upsert({"Order": text}), "it is there"
+    assert book.upsert({"Order": "c_x000D_d"})
+    assert [row["Order"] for row in book.rows()] == [text, "c_x000D_d"]
+    assert read_rows(path)[1] == {"Order": "c_x000D_d"}
+    with zipfile.ZipFile(path) as packed:
+        assert b"c_x005F_x000D_d" in packed.read("xl/worksheets/sheet1.xml"), "as Excel writes it"
+
+
 def test_a_part_that_is_larger_than_the_file_says_is_refused_without_unpacking_it(tmp_path: Path) -> None:
     path = with_rows(tmp_path / "bomb.xlsx", HEAD + " " * (40 << 20))
     data = bytearray(path.read_bytes())
