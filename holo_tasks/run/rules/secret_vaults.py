@@ -99,7 +99,7 @@ class HashiCorpVault:
     """The key-value store (version 2) of HashiCorp Vault, at VAULT_ADDR with VAULT_TOKEN."""
 
     form = "vault:MOUNT/PATH#FIELD"
-    pattern = re.compile(r"(?P<mount>[^/#]+)/(?P<path>[^#]+)#(?P<field>.+)")
+    pattern = re.compile(r"(?!(?:.*/)?\.\.?[/#])(?P<mount>[^/#]+)/(?P<path>[^#]+)#(?P<field>.+)")
 
     async def read(self, place: re.Match[str], environ: Mapping[str, str]) -> str:
         """Return one field of a secret."""
@@ -123,6 +123,8 @@ class HashiCorpVault:
             raise refusal(f"Vault did not answer for {called} ({type(error).__name__}).") from None
         if answer.status_code == httpx.codes.NOT_FOUND:
             return ""
+        if answer.is_redirect:  # the token is sent to no other address than the user's
+            raise InvalidUsage("The server at VAULT_ADDR refers to another one: set VAULT_ADDR to the active server.")
         if answer.is_error:
             refusal = Unavailable if answer.status_code in _PASSING else InvalidUsage
             raise refusal(f"Vault did not return {called} (HTTP {answer.status_code}).")

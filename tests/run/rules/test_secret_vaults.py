@@ -112,6 +112,11 @@ def vault() -> Iterator[dict[str, str]]:
             allowed = self.headers["X-Vault-Token"] == TOKEN
             found = STORED.get(self.path)
             body = json.dumps(found or {"errors": [VALUE]}).encode()
+            if "standby" in self.path:
+                self.send_response(307)
+                self.send_header("Location", "http://192.0.2.1/v1/kv/data/x")
+                self.end_headers()
+                return
             self.send_response(503 if "sealed" in self.path else 403 if not allowed else 200 if found else 404)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -168,6 +173,7 @@ async def test_a_field_of_a_secret_in_vault_is_the_value(vault: dict[str, str]) 
         ("vault:old/x#y", {}, InvalidUsage, "version 2"),
         ("vault:kv/team/ledger#password", {"VAULT_TOKEN": "guessed"}, InvalidUsage, "HTTP 403"),
         ("vault:kv/sealed#x", {}, Unavailable, "HTTP 503"),
+        ("vault:kv/standby#x", {}, InvalidUsage, "refers to another one"),
         ("vault:kv/team/ledger#password", {"VAULT_ADDR": "http://127.0.0.1:9"}, Unavailable, "ConnectError"),
         ("vault:kv/team/ledger#password", {"VAULT_TOKEN": ""}, InvalidUsage, "VAULT_ADDR and VAULT_TOKEN"),
         (
@@ -284,7 +290,19 @@ async def test_a_block_that_reads_a_secret_is_a_source(prefect: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["vault:kv/x", "keyring:portal", "block:A", "block:a/b/c", "file:/etc/shadow", "hunter2", "bw:", "bws:portal"],
+    [
+        "vault:kv/x",
+        "keyring:portal",
+        "block:A",
+        "block:a/b/c",
+        "file:/etc/shadow",
+        "hunter2",
+        "bw:",
+        "bws:portal",
+        "vault:kv/../../sys/x#y",
+        "vault:kv/..#y",
+        "vault:../kv/x#y",
+    ],
 )
 def test_a_source_of_no_known_form_is_refused(source: str) -> None:
     with pytest.raises(ValidationError, match=r"keyring:SERVICE/USER, vault:MOUNT/PATH#FIELD"):
