@@ -162,6 +162,11 @@ def test_the_plain_alternative_is_preferred_and_the_html_kept() -> None:
 @pytest.mark.parametrize(
     ("charset", "raw", "text", "said"),
     [
+        *(
+            (label, rb"C:\x41 \u0041 a-b", r"C:\x41 \u0041 a-b", None)
+            for label in ("unicode_escape", "Raw-Unicode-Escape")
+        ),
+        *((label, b"a-b", "a-b", None) for label in ("punycode", "idna", "utf-7", "rot13")),
         ("utf-8", "Zoë 5 €".encode(), "Zoë 5 €", None),
         ("iso-8859-15", "Zoë 5 €".encode("iso-8859-15"), "Zoë 5 €", None),
         ("iso-8859-1", "Zoë 5 €".encode("cp1252"), "Zoë 5 €", None),
