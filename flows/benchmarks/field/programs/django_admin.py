@@ -34,7 +34,16 @@ class DjangoAdmin(Program):
     name, title = "django", "Django admin 5.2 (Chromium)"
     binary, packages = "chromium", ("chromium",)
     task = "Find the order with this number, set its status to Paid, enter this remark, and save it. Answer done."
-    drifts = ("larger font", "dark theme", "smaller screen", "window moved", "another order", "tip", "slow server")
+    drifts = (
+        "larger font",
+        "dark theme",
+        "smaller screen",
+        "window moved",
+        "another order",
+        "new column",
+        "tip",
+        "slow server",
+    )
     items = (
         {"number": "B-2002", "remark": "by bank transfer"},
         {"number": "B-2007", "remark": "cash at the desk"},
@@ -66,7 +75,8 @@ class DjangoAdmin(Program):
             f"--user-data-dir={folder / 'profile'}",
             f"--app={url}",
         ]
-        return Started(browser, {}, [*site, "serve", "1.2" if drift == "slow server" else "0"], url)
+        served = ["serve", "1.2" if drift == "slow server" else "0", *(["remark"] if drift == "new column" else [])]
+        return Started(browser, {}, [*site, *served], url)
 
     def is_ready(self, tree: ElementTree) -> bool:
         return bool(tree.find("text field", "Search"))

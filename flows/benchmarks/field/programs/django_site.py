@@ -1,6 +1,7 @@
-"""The smallest site with Django's admin pages: `django_site.py FOLDER PORT make|serve [SECONDS]`.
+"""The smallest site with Django's admin pages: `django_site.py FOLDER PORT make|serve [SECONDS] [COLUMN]`.
 
-A visitor is logged in at once, because the task is about an order. ``SECONDS`` is how long each answer takes.
+A visitor is logged in at once, because the task is about an order. ``SECONDS`` is how long each answer takes, and
+``COLUMN`` is one more column of the list.
 """
 
 import sys
@@ -16,6 +17,7 @@ from django.db import models
 
 FOLDER, PORT, COMMAND = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 DELAY_S = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+NEW_COLUMNS = sys.argv[5:]
 
 
 class Shop(AppConfig):
@@ -97,7 +99,7 @@ class Order(models.Model):
 class OrderAdmin(admin.ModelAdmin):  # type: ignore[misc,unused-ignore]
     """How the admin pages show orders."""
 
-    list_display = ("number", "customer", "amount", "status")
+    list_display = ("number", *NEW_COLUMNS, "customer", "amount", "status")
     search_fields = ("number", "customer")
 
 
