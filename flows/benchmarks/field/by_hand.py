@@ -18,7 +18,7 @@ from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.scripts.playbook import load_playbook
 
 READY = "is recorded."
-THINKS_S, LOOKS_S = 0.6, 0.4
+THINKS_S, LOOKS_S = 1.5, 0.4
 """Seconds before each step, and between two looks for its target."""
 STEP_S = 30.0
 MILLISECONDS_A_KEY = "60"
