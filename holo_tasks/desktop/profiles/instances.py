@@ -23,7 +23,10 @@ def identifying_files(command: Sequence[str], place: int, files: Sequence[Path])
     if not any(INTERPRETER.fullmatch(file.name) for file in files):
         return list(files)
     script = next((Path(word) for word in command[place + 1 :] if not word.startswith("-")), None)
-    return [script.absolute()] if script is not None and script.is_file() else []
+    with contextlib.suppress(OSError, ValueError):  # inline code may be no valid path
+        if script is not None and script.is_file():
+            return [script.absolute()]
+    return []
 
 
 def has_running_instance(files: Sequence[Path]) -> bool:
@@ -39,7 +42,7 @@ def has_running_instance(files: Sequence[Path]) -> bool:
 def _files_of(pid: int) -> set[str]:
     """Return the executable of a process, and the absolute paths among its first words."""
     found: set[str] = set()
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a loop of links
         found.add(str((process(pid) / "exe").readlink()))
         words = os.fsdecode((process(pid) / "cmdline").read_bytes()).split("\0")[:FIRST_WORDS]
         found |= {str(Path(word).resolve()) for word in words if word.startswith("/")}

@@ -98,7 +98,13 @@ def test_a_program_that_the_message_bus_starts_gets_settings_folders(
         shutil.rmtree(desktop)
     desktop.mkdir()
     other = program(tmp_path, "other.py")
-    for words in (["python3", str(other)], ["python3"], ["env", "XDG_CONFIG_HOME=/home/x/.config", "notes"]):
+    for words in (
+        ["python3", str(other)],
+        ["python3"],
+        ["python3", "-c", 5000 * "x"],
+        ["python3", "-c", "\0"],
+        ["env", "XDG_CONFIG_HOME=/home/x/.config", "notes"],
+    ):
         assert profile_for(words, str(tmp_path), desktop, None, [], None).variables == {}
     assert profile_for(["notes"], str(tmp_path), desktop, None, ["HOME"], None).variables == {}
 
