@@ -123,6 +123,24 @@ async def test_a_program_without_a_window_is_given_up():
         await VirtualDesktop.start(size=SMALL, app="sleep 1000", app_timeout_s=0.3)
 
 
+SPLASH = """
+import sys, tkinter
+window = tkinter.Tk(className="Splash")
+window.attributes("-type", "splash")
+window.geometry("300x200+20+20")
+if "main" in sys.argv:
+    window.after(600, lambda: (tkinter.Toplevel(window).title("Main"), window.withdraw()))
+window.mainloop()
+"""
+
+
+@pytest.mark.parametrize("title", ["Main", "splash"])
+async def test_a_splash_screen_is_no_window_unless_no_other_follows(tk, title):
+    app = [tk, "-c", SPLASH, title.lower()]
+    async with VirtualDesktop(app=app, size=SMALL, app_timeout_s=20 if title == "Main" else 2.5) as desktop:
+        assert [window.title for window in await desktop.windows()] == [title]
+
+
 async def test_a_launcher_may_end_when_its_program_comes_up():
     async with VirtualDesktop(size=SMALL, app=["sh", "-c", "xterm -e sleep 1000 & exit 0"]) as desktop:
         assert len(await desktop.windows()) == 1

@@ -28,6 +28,8 @@ from holo_tasks.machine.umask import users_umask
 MOST_NAMED = 5
 DOUBTED_S = 3.0
 """Seconds for which the window of a terminal must stay, if the command inside it was not found."""
+SPLASH_S, SPLASH_SHARE = 15.0, 0.8
+"""Seconds, and share of the time for the start, for which a splash screen does not count as a program's window."""
 
 
 class Program:
@@ -95,7 +97,7 @@ class Program:
     def await_window(
         self, timeout_s: float, interrupt: Interrupt, living: Callable[[], bool], heed: Callable[[], None]
     ) -> None:
-        """Wait until a new window is on the screen.
+        """Wait until a new window is on the screen. A splash screen counts only if no other window follows it.
 
         ``living`` returns whether any process of the program is left, because a launcher may end and leave its work to
         another process. ``heed`` raises if the wait has become pointless. Raises `DesktopFailed` if the program ends
@@ -105,7 +107,8 @@ class Program:
         inside = command_in_terminal(self.command)
         # A terminal shows its window for a moment before it finds that the command inside is missing.
         doubted_until = min(until, time.monotonic() + DOUBTED_S) if inside and self._is_missing(inside) else 0.0
-        while not set(windows.shown_windows(self._link)) - self._before or time.monotonic() < doubted_until:
+        splash_until = time.monotonic() + min(SPLASH_S, SPLASH_SHARE * timeout_s)
+        while not self._shows_window(splash_until) or time.monotonic() < doubted_until:
             heed()
             status = self.process.poll()
             if status or (status == 0 and not living()):
@@ -122,6 +125,11 @@ class Program:
                 said = f"showed no window within {timeout_s:g} s: {said}{self._hint()}"
                 raise DesktopFailed(self._without_window(said, None))
             interrupt.sleep(0.01)
+
+    def _shows_window(self, splash_until: float) -> bool:
+        """Return whether a new window is on the screen. Until ``splash_until`` a splash screen does not count."""
+        new = set(windows.shown_windows(self._link)) - self._before
+        return any(time.monotonic() >= splash_until or not windows.is_splash(self._link, each) for each in new)
 
     def _fate_of(self, inside: Sequence[str]) -> str:
         """Return why a terminal has closed. Its own log does not contain the messages of the command inside it."""

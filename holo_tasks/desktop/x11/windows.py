@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,17 @@ def shown_windows(link: XConnection) -> list[int]:
         if on_screen and area.width >= LEAST and area.height >= LEAST:
             found.append(int(window))
     return found
+
+
+def is_splash(link: XConnection, window: int) -> bool:
+    """Return whether a child of the root window is, or frames, a picture that a program shows while it starts."""
+    from holo_tasks.desktop.x11.x_connection import Refused
+
+    splash = link.atom("_NET_WM_WINDOW_TYPE_SPLASH")
+    with suppress(*Refused):
+        inside = link.conn.core.QueryTree(window).reply().children
+        return any(splash in link.numbers(each, "_NET_WM_WINDOW_TYPE") for each in (window, *inside))
+    return False
 
 
 def box(link: XConnection, window: int) -> Box:
