@@ -220,12 +220,18 @@ class ElementTree:
         """Return the element that has the keyboard focus.
 
         If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box
-        as focused, so elements that are not on the screen come last.
+        as focused, so elements that are not on the screen come last. It also marks the current tab of each list of
+        tabs, so a tab counts only if its list claims the focus, too, or if nothing else does.
         """
         focused = [element for element in self.elements if FOCUSED in element.states]
         found = [element for element in focused if element.on_screen] or focused
-        active = [each for each in found if ACTIVE in self.elements[self._tops[each.id]].states]
-        return next(iter(reversed(active or found)), None)
+        found = [each for each in found if ACTIVE in self.elements[self._tops[each.id]].states] or found
+        return next(iter(reversed([each for each in found if not self._is_current_tab(each)] or found)), None)
+
+    def _is_current_tab(self, element: Element) -> bool:
+        """Return whether an element is a tab whose list does not claim the keyboard focus."""
+        above = self.parent(element)
+        return element.role == "tab" and above is not None and FOCUSED not in above.states
 
     def parent(self, element: Element) -> Element | None:
         """Return the parent of an element, or ``None``."""

@@ -99,6 +99,25 @@ def test_the_focused_element_is_in_the_active_window() -> None:
     assert ElementTree().focused() is None
 
 
+@pytest.mark.parametrize(("of_field", "of_list", "wanted"), [(FOCUSED, "", 1), (FOCUSED, FOCUSED, 3), ("", "", 3)])
+def test_a_tab_has_the_focus_if_its_list_has_it_too_or_nothing_else_has_it(
+    of_field: str, of_list: str, wanted: int
+) -> None:
+    """Qt marks the current tab of each list as focused. In Chromium only the tab itself claims the focus."""
+    place = Box(0, 0, 10, 10)
+    tree = ElementTree(
+        (
+            element(0, "window", "Form", place, -1, ACTIVE),
+            element(1, "text field", "Publisher", place, 0, of_field),
+            element(2, "tab list", "", place, 0, of_list),
+            element(3, "tab", "Normal view", place, 2, FOCUSED),
+        )
+    )
+    found = tree.focused()
+    assert found is not None
+    assert found.id == wanted
+
+
 def test_ancestors_go_up_to_the_window() -> None:
     button = FORM.elements[2]
     assert [each.role for each in FORM.ancestors(button)] == ["panel", "window"]
