@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import MODAL, Element, ElementTree, in_rows
+from holo_tasks.core.elements.elements import CELLS, MODAL, TEXTS, Element, ElementTree, in_rows
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.steps_and_targets import Beside, Contained, ElementTarget, InSheet, Named, ShownElement, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
@@ -173,6 +173,23 @@ def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     if any(not sight.disagrees(each, text or "") for each in found):
         return True
     return text is not None and checked is None and not is_fully_reported(sight) and sight.has(text)
+
+
+def shows_cut(value: str, sight: Sight) -> bool:
+    """Return whether a program reports a value on the screen of which the picture shows the beginning only.
+
+    A narrow column cuts a text off. A value with a digit is a key, whose end matters, so the picture must show it all.
+    """
+    if sight.elements is None or any(map(str.isdigit, value)):
+        return False
+    found = (each for each in sight.elements.find(None, value) if each.role in CELLS | TEXTS)
+    return any(is_cut_off(each.name, sight.written(each.box) or "") for each in found if each.name == value)
+
+
+def is_cut_off(name: str, read: str) -> bool:
+    """Return whether a text that was read is the beginning of a name, with an ellipsis after it."""
+    seen = read.rstrip(" .…")
+    return seen != read and len(plain(seen)) > SIGN and plain(name).startswith(plain(seen))
 
 
 def is_checked(element: Element) -> bool:

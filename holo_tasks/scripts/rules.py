@@ -27,6 +27,7 @@ from holo_tasks.scripts.element_search import (
     field_of,
     find_element,
     is_fully_reported,
+    shows_cut,
     shows_element,
     stands,
     unknown_dialog,
@@ -35,7 +36,7 @@ from holo_tasks.scripts.element_search import (
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook, Rule
 from holo_tasks.scripts.steps_and_targets import WITHOUT_EFFECT, Action, AtState, Condition, Gone, ShownWindow, Target
-from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
+from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of
 
@@ -251,7 +252,8 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
     """
     match wanted:
         case str():
-            return sight.has(label_of(wanted, values))
+            value = fill(wanted, values) if PLACEHOLDER.fullmatch(wanted) else ""
+            return sight.has(label_of(wanted, values)) or (bool(value) and shows_cut(value, sight))
         case ShownWindow(window=title):
             return sight.windows is None or any(fits_title(title, values, shown) for shown in sight.windows)
         case AtState(state=name):
