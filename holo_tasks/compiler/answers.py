@@ -245,13 +245,19 @@ def _varying(text: str) -> str:
 
 
 def is_message(text: str) -> bool:
-    """Return whether a text looks like a message of the program, and not like a value: its later words are small."""
+    """Return whether a text looks like a message of the program, and not like a value: its later words are small.
+
+    A day or a time, such as “28th November at 10:05pm”, is another one in the next run.
+    """
+    if text[:1].isdigit() or _CLOCK.search(text):
+        return False
     words = [word for word in text.replace(":", " ").split() if word[:1].isalpha()]
     if len(words) == 1:
         return words[0].endswith("ed") or words[0].casefold().strip(".!") in _DONE
     return len(words) > 1 and words[0][0].isupper() and all(word.islower() for word in words[1:])
 
 
+_CLOCK = re.compile(r"\d:\d\d")
 _DONE = frozenset({"done", "ok", "ready", "success", "fertig", "gespeichert"})
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.compiler.answers import is_message
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
@@ -469,3 +470,14 @@ def test_an_item_that_a_list_named_before_is_no_evidence_of_the_end(tmp_path: Pa
     playbook, _, text = compiled(tmp_path, trace, params=("number=AB-1207", "remark=by mail"))
     ending = repr(playbook.goals["look-up"].steps[-1])
     assert "gone" in ending, text
+
+
+@pytest.mark.parametrize(
+    ("text", "yes"),
+    [
+        *(("Note 703 added", True), ("Record saved.", True), ("Stored", True)),
+        *(("28th November 2026 at 10:05pm", False), ("Changed at 10:05", False), ("Berg And Sons", False)),
+    ],
+)
+def test_a_day_or_a_time_is_no_message(text: str, yes: bool) -> None:
+    assert is_message(text) is yes
