@@ -86,8 +86,9 @@ class CompileSettings:
 
     ``name`` is the name of the goal. ``named`` are pairs of a parameter and a literal of the runs. ``ask`` returns
     the names for all parameters. Pictures are written to ``folder``. ``probe_of`` describes the goal that a probe
-    belongs to. ``interruptions`` are those of the goal, as they are written in a playbook. If ``strict`` is set,
-    recordings are refused if a step would be left to the model.
+    belongs to. ``interruptions`` are those of the goal, as they are written in a playbook. With ``loops``, several
+    items of one recording become a loop. If ``strict`` is set, recordings are refused if a step would be left to the
+    model.
     """
 
     name: str
@@ -97,6 +98,7 @@ class CompileSettings:
     probe_of: ProbeOf | None = None
     strict: bool = True
     interruptions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    loops: bool = False
 
     def builder(
         self,
@@ -148,7 +150,7 @@ def compiled(
     chosen, name = chosen_of(every, goal)
     traces, others = [trace for trace, _ in verified], [one for one in every if one not in chosen]
     if not probes:
-        wanted = CompileSettings(name, named, ask, folder, strict=strict)
+        wanted = CompileSettings(name, named, ask, folder, strict=strict, loops=True)
         return _made_from_traces(traces, chosen, reader, wanted, others).told
     found = [one for trace, digest in probes for one in recordings(trace, digest, idle=True)]
     looks, called = looks_of(found, chosen, goal, name)
@@ -172,7 +174,8 @@ def compiled_of(
 ) -> Compiled:
     """Return the playbook of recordings of one goal, from verified traces. The parameters are those of `compiled`.
 
-    Raises `InvalidUsage` if a step would be left to the model.
+    It has no loops, because the caller knows the values of one item. Raises `InvalidUsage` if a step would be left to
+    the model.
     """
     return _made_from_traces(traces, chosen, reader, CompileSettings(name, named, ask, folder)).told
 
@@ -322,7 +325,7 @@ def _made_of_steps(
     way = merged(ways, variants(chosen, seen, parameters.values))
     if not is_linear(way, chosen, {seen[one.last.sha256].screen for one in chosen}):
         return None
-    taken, left, loops = list(_steps(way)), dict[int, str](), True
+    taken, left, loops = list(_steps(way)), dict[int, str](), wanted.loops
     count = sum(len(visit.steps) for visit in way)
     while True:
         builder = StepsBuilder(chosen, seen, parameters, mines=True, left=left, loops=loops)

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.audit.reader import open_trace
+from holo_tasks.compiler.compile import compiled_of
+from holo_tasks.compiler.recording import recordings
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage, UnfitItem
 from holo_tasks.core.texts.outside_text import quoted
@@ -16,7 +19,7 @@ from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
 from holo_tasks.scripts.rules import follow
 from holo_tasks.scripts.script import Script
 from tests.compiler.test_compile import _pixels, compiled
-from tests.support.recorded_runs import Act, Page, page, record, sight_of
+from tests.support.recorded_runs import Act, Page, page, page_reader, record, sight_of
 
 GOAL = "Enter the lines of the order."
 LINES = [("paper", "40"), ("ink", "12"), ("glue", "7 boxes")]
@@ -88,6 +91,14 @@ def test_two_repetitions_are_a_loop_only_if_the_data_have_a_list_of_two(tmp_path
 def test_a_control_that_is_pressed_once_is_in_no_loop(tmp_path: Path) -> None:
     playbook, text = made(tmp_path, LINES, press_once=["Add line"])
     assert not playbook.goals["look-up"].lists, text
+
+
+def test_a_goal_that_learns_by_itself_gets_no_loop(tmp_path: Path) -> None:
+    """Its sub-goal has the values of one item, and no list."""
+    trace = open_trace(record(tmp_path, "one", GOAL, acts(LINES), form(said="Sent as S-4137"), "Sent as S-4137"))
+    made = compiled_of([trace], recordings(trace, "digest"), page_reader(), "look-up", folder=tmp_path)
+    assert len(made.parameters) == 6
+    assert not made.lists
 
 
 TEXT = """
