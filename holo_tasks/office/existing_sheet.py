@@ -140,7 +140,17 @@ class ExistingSheet:
             self._put(1, number, NewCell(style, column.name))
 
     def _put(self, row: int, column: int, cell: NewCell) -> None:
-        """Write a cell. Raises `InvalidUsage` if the sheet is protected and the cell is locked, as most cells are."""
+        """Write a cell.
+
+        Raises `InvalidUsage` if the sheet is protected and the cell is locked, as most cells are, or if merged cells
+        cover it.
+        """
+        area = next((one for one in self._sheet.merged if one.holds(row, column)), None)
+        if area and (row, column) != (area.top, area.left):
+            raise InvalidUsage(
+                f"Cell {address(row, column)} in sheet {self._name!r} of {self._path} is covered by the merged cells "
+                f"{area}, so that nobody would see its value: split them, or give another path."
+            )
         if self._sheet.is_protected and not self._sheet.is_editable(row, column):
             style = self._sheet.shown_style(row, column)
             if self._styles.is_locked(style):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 from xml.sax.saxutils import quoteattr, unescape
 
@@ -34,6 +35,9 @@ _BEFORE_HYPERLINKS = frozenset(
 )  # fmt: skip
 """The elements of a worksheet that come before its hyperlinks."""
 _NEEDS_PASSWORD = frozenset({"password", "hashValue", "securityDescriptor"})
+_FORMULA_TAG = re.compile(rb"<(?:\w+:)?f\s[^>]*>")
+_OF_AREA = re.compile(rb"""\st=["'](?:array|dataTable)["']""")
+_REFERENCE = re.compile(rb"""\sref=["']([A-Z]+\d+(?::[A-Z]+\d+)?)["']""")
 _FORMULA_TEXT = re.compile(rb"<(?:\w+:)?f(?:\s[^>]*)?>([^<]+)</")
 _FORMULA_CELL = re.compile(
     rb"""(<(?:\w+:)?c\b[^>]*?)(?:\s+t=["']\w+["'])?((?:\s[^>]*?)?>\s*)"""
@@ -63,6 +67,10 @@ class Area:
     def corners(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Row and column of the first and the last cell."""
         return (self.top, self.left), (self.bottom, self.right)
+
+    def holds(self, row: int, column: int) -> bool:
+        """Return whether a cell is in the area."""
+        return self.left <= column <= self.right and self.top <= row <= self.bottom
 
     def __str__(self) -> str:
         first, last = address(self.top, self.left), address(self.bottom, self.right)
@@ -128,7 +136,7 @@ class SheetPart:
         ranges = self.root.first("protectedRanges")
         free = [one for one in (ranges.children if ranges else []) if not _NEEDS_PASSWORD & one.attributes.keys()]
         areas = [Area.of(part) for one in free for part in one.attributes.get("sqref", "").split()]
-        return any(one.left <= column <= one.right and one.top <= row <= one.bottom for one in areas)
+        return any(one.holds(row, column) for one in areas)
 
     def shown_style(self, row: int, column: int) -> int:
         """Return the number of the style that a cell has in the file, also one without an element of its own."""
@@ -139,11 +147,17 @@ class SheetPart:
             return int(line.attributes.get("s", "0"))
         return self.column_style(column)
 
-    @property
+    @cached_property
     def merged(self) -> list[Area]:
         """The areas of merged cells."""
         merges = self.root.first("mergeCells")
         return [Area.of(one.attributes["ref"]) for one in (merges.children if merges else [])]
+
+    @cached_property
+    def _arrays(self) -> list[Area]:
+        """The areas whose cells have one formula together."""
+        tags = (tag for tag in _FORMULA_TAG.findall(self._data) if _OF_AREA.search(tag))
+        return [Area.of(found[1].decode()) for tag in tags if (found := _REFERENCE.search(tag))]
 
     def cell(self, row: int, column: int) -> tuple[Element, bytes] | None:
         """Return the present element of a cell and its XML."""
@@ -176,6 +190,8 @@ class SheetPart:
             if "ref" in formula.attributes:
                 raise FormulaShared
             self.formula_removed = True
+        if any(area.holds(row, column) for area in self._arrays):
+            raise FormulaShared
         self._puts.setdefault(row, {})[column] = cell
 
     def move(self, row: int, column: int, to_row: int, *, replace: tuple[str, str] | None = None) -> None:

@@ -16,10 +16,12 @@ from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
 from openpyxl.styles import Protection
+from openpyxl.worksheet.formula import ArrayFormula
 from openpyxl.worksheet.table import Table
 
 from holo_tasks.core.errors import InvalidUsage
@@ -305,6 +307,32 @@ def test_no_headings_are_written_into_an_empty_protected_sheet(tmp_path: Path) -
     book.save(path)
     with pytest.raises(InvalidUsage, match=r"Cell A1 .* is locked"):
         form(path).upsert({"Receipt": "R-2"})
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "said"),
+    [
+        (lambda sheet: sheet.merge_cells("C2:D3"), "R-2", "Cell C3 .* covered by the merged cells C2:D3"),
+        (lambda sheet: sheet.merge_cells("C2:D3"), "R-1", ""),
+        (lambda sheet: sheet.__setitem__("C2", ArrayFormula("C2:C3", "=A2:A3")), "R-2", "Cell C3 .* several cells"),
+        (lambda sheet: sheet.__setitem__("C2", ArrayFormula("C2", "=A2")), "R-2", ""),
+    ],
+)
+def test_no_cell_is_written_that_nobody_would_see(tmp_path: Path, change: Any, key: str, said: str) -> None:
+    path = tmp_path / "joined.xlsx"
+    book = openpyxl.Workbook()
+    book.active.title = "Audit"
+    for row in (("Receipt", "Amount", "Status", "Note"), ("R-1", 5), ("R-2", 6)):
+        book.active.append(row)
+    change(book.active)
+    book.save(path)
+    before = parts(path)
+    if not said:
+        assert not form(path).upsert({"Receipt": key, "Status": "match"})
+        return
+    with pytest.raises(InvalidUsage, match=said):
+        form(path).upsert({"Receipt": key, "Status": "match"})
+    assert not changed_parts(before, path)
 
 
 def test_a_calculation_chain_goes_only_if_formulas_move(tmp_path: Path) -> None:
