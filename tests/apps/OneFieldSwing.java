@@ -106,7 +106,7 @@ public class OneFieldSwing {
     try {
       Path fresh = Path.of(state + ".new");
       Files.writeString(fresh, told);
-      Files.move(fresh, state, StandardCopyOption.REPLACE_EXISTING);
+      Files.move(fresh, state, StandardCopyOption.ATOMIC_MOVE);
     } catch (java.io.IOException error) {
       error.printStackTrace();
     }
