@@ -12,6 +12,7 @@ from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, 
 ENOUGH = 2
 """The number of texts that identify a screen, if no other screen shows them together."""
 SHORTEST, LONGEST = 3, 60
+FEWEST_MENUS = 4
 
 
 def marks_of(
@@ -111,8 +112,21 @@ def screens_of(seen: Mapping[str, ReadPicture]) -> dict[int, list[str]]:
 
 
 def _by_worth(sight: Sight) -> Iterator[Line]:
-    """Yield the texts of a screen: headings in capitals first, then the first text of each row, from the top."""
-    yield from sorted(sight.lines, key=lambda line: (not is_heading(line), not _begins_row(line, sight), line.box.top))
+    """Yield the texts of a screen: headings in capitals first, then the first text of each row, from the top.
+
+    A menu bar comes last, because OCR reads it in other pieces on other pictures.
+    """
+
+    def worth(line: Line) -> tuple[bool, bool, bool, int]:
+        return _is_of_menu_bar(line, sight), not is_heading(line), not _begins_row(line, sight), line.box.top
+
+    yield from sorted(sight.lines, key=worth)
+
+
+def _is_of_menu_bar(line: Line, sight: Sight) -> bool:
+    """Return whether a text may be a part of a menu bar: its row has many words, each with one capital."""
+    words = " ".join(other.text for other in sight.lines if on_row(line.box, other.box)).split()
+    return len(words) >= FEWEST_MENUS and all(each.isalpha() and each.istitle() for each in words)
 
 
 def is_heading(line: Line) -> bool:

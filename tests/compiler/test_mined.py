@@ -179,3 +179,12 @@ def test_a_part_of_a_row_that_ocr_joined_elsewhere_does_not_identify_a_screen() 
     joined, longer = sight(("File Edit", 20, 20), ("FORM", 20, 80)), sight(("File list", 20, 20), ("FORM", 20, 80))
     assert marks_of([(apart, {})], [joined], []) == ()
     assert marks_of([(apart, {})], [longer], []) == ("File",), "another text there is no part of this row"
+
+
+def test_a_menu_bar_identifies_a_screen_only_if_nothing_else_does() -> None:
+    menus = ("File Edit View Help", 20, 20)
+    both, alone = sight(menus, ("Saved today", 20, 120)), sight(menus)
+    assert marks_of([(both, {})], [MENU.sight], []) == ("Saved today",)
+    assert marks_of([(alone, {})], [MENU.sight], []) == ("File Edit View Help",)
+    pieces = [("File", 20, 20), ("Edit View", 60, 20), ("Help", 160, 20)]
+    assert marks_of([(sight(*pieces, ("Saved today", 20, 120)), {})], [MENU.sight], []) == ("Saved today",)

@@ -25,6 +25,8 @@ FIELD, AREAS = "text field", frozenset({"panel", "viewport", "section", "unknown
 ITEMS = frozenset({"list item", "tree item", "row", "cell"})
 """Roles of parts of lists and tables. They may hold fields, which a press hits instead of them."""
 FIELDS = frozenset({"text field", "password field", "spin button", "date editor"})
+ENTRIES = frozenset({"text field", "password field", "spin button"})
+"""Roles of input fields. No button contains one, but GTK reports an expander around a whole form as a toggle button."""
 SPACE = keysym("space")
 _SINGLE = (frozenset({SPACE}), frozenset({RETURN}))
 DEFAULT = "is default"
@@ -125,9 +127,13 @@ def is_only_focus(tree: ElementTree, button: Element) -> bool:
 
 
 def _pressed(tree: ElementTree, inner: Element, at: Point) -> Element:
+    """Return the control that a press on an element hits. An input field inside an expander is a control of its own."""
     around = [each for each in (inner, *tree.ancestors(inner)) if each.box.contains(at)]
-    if pressed := next((each for each in around if each.role in PRESSED), None):
-        return pressed
+    is_entry = False
+    for each in around:
+        is_entry = is_entry or each.role in ENTRIES
+        if each.role in PRESSED and not (is_entry and each.role in BUTTONS):
+            return each
     # Qt's editors have an area inside them, without a name, that draws their text.
     is_area = inner.role in AREAS and not inner.name
     field = next((each for each in around if each.role == FIELD), None)

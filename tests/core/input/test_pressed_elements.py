@@ -12,6 +12,7 @@ import pytest
 from holo_tasks.core.elements.elements import FOCUSED, NOWHERE, Element, ElementTree
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.input.permit import Scene, check_field
+from holo_tasks.core.input.pressed_elements import pressed_at
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
@@ -235,3 +236,20 @@ async def test_no_wrong_tree_allows_a_press_that_is_forbidden_without_one(seed: 
         )
         if not sure:
             assert await asks(what, with_tree, label) >= await asks(what, without, label)
+
+
+@pytest.mark.parametrize(
+    ("role", "wanted"), [("text field", "text field"), ("label", "toggle button"), ("button", "button")]
+)
+def test_a_field_in_an_expander_is_hit_itself(role: str, wanted: str) -> None:
+    box = Box(20, 20, 90, 30)
+    tree = tree_of(window(SCREEN), element("toggle button", "", SCREEN), element(role, "", box, parent=1))
+    hit = pressed_at(tree, box.center)
+    assert hit is not None
+    assert hit.role == wanted
+
+
+def test_a_field_in_a_combo_box_is_a_part_of_it() -> None:
+    box = Box(20, 20, 90, 30)
+    tree = tree_of(window(SCREEN), element("combo box", "To:", box), element("text field", "", box, parent=1))
+    assert pressed_at(tree, box.center) == tree.elements[1]

@@ -1,4 +1,4 @@
-"""Claws Mail: find a letter by its subject, answer it, and put the answer into the queue."""
+"""Claws Mail: find a letter by its subject, reply to it, and put the reply into the queue."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LETTERS = (
 class ClawsMail(Program):
     name, title = "claws", "Claws Mail 4.1 (GTK 3)"
     binary, packages = "claws-mail", ("claws-mail",)
-    task = "Answer the letter about this order with this text, and put the answer into the queue. Answer done."
+    task = "Reply to the letter about this order with this text, and put the reply into the queue. Answer done."
     drifts = ("larger font", "dark theme", "smaller screen", "window moved", "another order", "tip", "slow")
     items = (
         {"order": "B-2002", "text": "The paper comes on Monday."},
@@ -92,7 +92,7 @@ class ClawsMail(Program):
         ]
 
     def records(self, folder: Path) -> Records:
-        found: Records = []
+        found = []
         for box in FOLDERS:
             for file in (folder / "mail" / box).iterdir():
                 if file.name.isdigit():

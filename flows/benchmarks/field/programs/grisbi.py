@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.field.program import (
     GTK_DARK,
     GTK_FONT,
+    Call,
     Program,
     Records,
     Started,
@@ -16,10 +17,12 @@ from benchmarks.field.program import (
     Values,
     answers,
     keys,
+    pointed,
     press,
     types,
 )
 from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.screen.geometry import Size
 
 PAYEES = ("Adler Ltd", "Berg and Sons", "Cedar Foods", "Dorn Printing")
 BOOK = """<?xml version="1.0" encoding="UTF-8"?>
@@ -81,11 +84,12 @@ class Grisbi(Program):
         return [
             press("cell", "Main account"),
             press("button", "New transaction"),
-            press("text field", "Payee"),
+            _field("Payee"),
             types(item["payee"], overwrite=True),
-            press("text field", "Debit"),
+            keys("tab"),  # a click would only close the list of suggested payees
+            _field("Debit"),
             types(item["debit"], overwrite=True),
-            press("text field", "Notes"),
+            _field("Notes"),
             types(item["note"], overwrite=True),
             press("button", "Validate"),
             keys("ctrl", "s"),
@@ -102,3 +106,13 @@ class Grisbi(Program):
 
     def expected(self, before: Records, item: Values) -> Records:
         return [*before, (item["payee"], f"-{item['debit']}", item["note"])]
+
+
+def _field(hint: str) -> Step:
+    """Return a click into the field that holds this hint. The fields of the form have no names."""
+
+    def step(tree: ElementTree, size: Size) -> Call | None:
+        found = [each for each in tree.find("text field") if each.value == hint and "editable" in each.states]
+        return pointed(found[0].box.center.x, found[0].box.center.y, hint, size) if found else None
+
+    return step
