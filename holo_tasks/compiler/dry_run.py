@@ -23,7 +23,7 @@ from holo_tasks.vision.screen_text import Sight
 
 BESIDE = "XXZ"
 """A column far from those of any recorded cell, for the other cells of its row."""
-DESCRIBES = frozenset({"name", "within", "right_of", "below", "place"})
+DESCRIBES = frozenset({"name", "within", "right_of", "below", "holds", "place"})
 """Facts of which one is enough to find an element again."""
 
 
@@ -136,7 +136,7 @@ class _ToldTree:
         number, count = map(int, facts.get("place", "1 of 1").split(" of "))
         for other in range(1, count + 1):
             box = Box(at.x - 2 + (other - number), at.y - 2, 5, 5)
-            self.add(role, facts.get("name", ""), box, above, states)
+            self.add(role, facts.get("name", ""), box, above, states, facts.get("holds", ""))
 
     def add_sheet(self, facts: Mapping[str, str], at: Point, parent: int) -> None:
         """Add a cell of a spreadsheet with the other cells of its row, the row above it, and its column's heading."""

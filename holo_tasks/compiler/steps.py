@@ -128,8 +128,8 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
 
 
 def _by_neighbor(facts: Mapping[str, str], values: Mapping[str, Value]) -> Target | None:
-    """Return the target by its role and the label beside it, or by its place among equal elements; else ``None``."""
-    relation = next((name for name in ("right_of", "below") if facts.get(name)), "")
+    """Return the target by its role and its label, its hint, or its place among equal elements; else ``None``."""
+    relation = next((name for name in ("right_of", "below", "holds") if facts.get(name)), "")
     place, group = facts.get("place"), templated(facts.get("group", ""), values) or None
     if not facts.get("role") or not (relation or (place and group)):
         return None

@@ -11,7 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holo_tasks.core.elements.elements import CELLS, MODAL, TEXTS, Element, ElementTree, in_rows
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.scripts.steps_and_targets import Beside, Contained, ElementTarget, InSheet, Named, ShownElement, Target
+from holo_tasks.scripts.steps_and_targets import (
+    Beside,
+    Contained,
+    ElementTarget,
+    Holding,
+    InSheet,
+    Named,
+    ShownElement,
+    Target,
+)
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 
@@ -280,6 +289,8 @@ def _called(wanted: Named, tree: ElementTree) -> list[Element]:
     nameless = wanted.name is None and wanted.role in FIELDS
     found = tree.fields(wanted.role or "") if nameless else tree.find(wanted.role, wanted.name)
     found = [each for each in found if holds_values(wanted.name or "", each.name, reported=True)]
+    if isinstance(wanted, Holding) and (held := wanted.holds) is not None:
+        found = [each for each in found if is_title(held, each.value)]
     within = wanted.within if isinstance(wanted, Contained) else None
     if within is None:
         return found

@@ -181,8 +181,15 @@ class PlaybookBrain:
         try:
             field = find(target, self.values, sight)
         except NotFound:
-            return False
+            if target.holds is None:
+                return False
+            field = self._clicked_place(sight)  # the hint in the field goes away after the click
         return not (field.contains(focused.box.center) or focused.box.contains(field.center))
+
+    def _clicked_place(self, sight: Sight) -> Box:
+        """Return the pixel of the last click."""
+        call = next(turn.call for turn in reversed(self._past) if turn.tool != "wait")
+        return Box(int(call["x"] * sight.size.width / 1000), int(call["y"] * sight.size.height / 1000), 1, 1)
 
     def _clicked_before(self, decision: Decision) -> Action | None:
         """Return the action of the previous step in the list, if it was the last action apart from interruptions."""

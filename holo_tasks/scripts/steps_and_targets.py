@@ -212,7 +212,15 @@ class InSheet(Part):
     empty: bool = Field(default=False, description="whether it must be empty")
 
 
-class ElementTarget(Named, Contained, Beside, InSheet):
+class Holding(Part):
+    """The text in a field, to choose one without a name."""
+
+    holds: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="the text in it, such as a hint what to enter; * for anything"
+    )
+
+
+class ElementTarget(Named, Contained, Beside, InSheet, Holding):
     """An element of the accessibility tree."""
 
     @model_validator(mode="after")
@@ -231,7 +239,7 @@ def check_place(wanted: ElementTarget | Target) -> None:
         raise ValueError(f"place: {wanted.place} does not exist")
 
 
-class Target(Shown, Contained, Beside, InSheet):
+class Target(Shown, Contained, Beside, InSheet, Holding):
     """A target on the screen: a text, an input field by its label, a small picture, or an element by role and name.
 
     A picture is a PNG file, relative to the playbook's folder, cut from a screen of the same scale. A text and a
@@ -257,7 +265,7 @@ class Target(Shown, Contained, Beside, InSheet):
     @property
     def _element_words(self) -> str:
         """The description of an element: its role and name, or where it is."""
-        beside = next(iter(self.relations.values()), self.within or "")
+        beside = next(iter(self.relations.values()), self.holds or self.within or "")
         where = f"of {beside}" if beside else ""
         if self.column:
             where = f"of the next row, {self.column}" if self.next_row else f"{self.row}, {self.column}"

@@ -481,3 +481,38 @@ def test_an_item_that_a_list_named_before_is_no_evidence_of_the_end(tmp_path: Pa
 )
 def test_a_day_or_a_time_is_no_message(text: str, yes: bool) -> None:
     assert is_message(text) is yes
+
+
+def unlabelled(*held: str) -> ElementTree:
+    """Return the tree of a form with fields that have neither names nor labels, and hold these texts."""
+    states = frozenset({SHOWING})
+    found = [Element(0, "window", "Book", states, Box(0, 0, 720, 420), -1, "book", 1)]
+    for number, text in enumerate(held, 1):
+        found.append(Element(number, "text field", "", states, Box(20, 30 * number, 200, 24), 0, "book", 1, text))
+    return ElementTree(tuple(found))
+
+
+def test_a_field_without_name_and_label_is_found_by_the_hint_in_it(tmp_path: Path) -> None:
+    field = unlabelled("Payee", "Debit").elements[2]
+    facts = anchors_of(unlabelled("Payee", "Debit"), field, lambda element: element)
+    shown = page((20, 10, "Payee"))
+    acts = [Act(shown, click="Payee", at=field.box.center, element=facts), Act(shown, write="12.50")]
+    trace = record(tmp_path, "hint", "Enter 12.50.", acts, page((20, 10, "SAVED IT")), "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("debit=12.50",))
+    assert "holds: Debit" in text
+    target = playbook.goals["look-up"].steps[0].click
+    assert target is not None
+
+    def place(tree: ElementTree) -> Box:
+        return find(target, {}, replace(sight_of(shown), elements=tree))
+
+    assert place(unlabelled("Debit", "Payee")) == Box(20, 30, 200, 24), "the fields have changed places"
+    for tree in (unlabelled("Payee", "Credit"), unlabelled("Debit", "Debit")):
+        with pytest.raises(NotFound):
+            place(tree)
+
+
+@pytest.mark.parametrize("held", [("12.50", "Payee"), ("Adler", "Adler"), ("", "Payee")])
+def test_a_value_of_an_item_or_of_two_fields_is_no_hint(held: tuple[str, str]) -> None:
+    tree = unlabelled(*held)
+    assert "holds" not in anchors_of(tree, tree.elements[1], lambda element: element)

@@ -257,3 +257,34 @@ goals:
     again = PlaybookBrain(parse_playbook(text), "store", {"number": "AB-1"}, ScreenReader())
     brain = again
     assert [decided(focused) for focused in ("Payee", "Payee", "Memo", "Memo")] == ["click", "click", "write", "answer"]
+
+
+async def test_nothing_is_typed_elsewhere_after_the_hint_of_a_field_has_gone() -> None:
+    text = """
+name: x
+goals:
+  store:
+    params: {number: text}
+    steps: [{click: {role: text field, holds: Memo}}, {write: "{number}"}, {answer: done}]
+"""
+    boxes = Box(100, 20, 200, 24), Box(100, 60, 200, 24)
+
+    def fields(focused: int, *held: str) -> Sight:
+        states = [frozenset({SHOWING, *(["focused"] if number == focused else [])}) for number in range(2)]
+        window = Element(0, "window", "Book", frozenset({SHOWING}), Box(0, 0, 700, 400), -1, "book", 1)
+        found = [Element(at + 1, "text field", "", states[at], boxes[at], 0, "book", 1, held[at]) for at in range(2)]
+        return replace(screen(), elements=ElementTree((window, *found)))
+
+    def tool(brain: PlaybookBrain, sight: Sight) -> str:
+        decision = brain._without_needless_clicks(sight)
+        call = dict(decision.step["tool_call"])
+        brain._past.append(Turn(call["tool_name"], decision.step["thought"], call))
+        return str(call["tool_name"])
+
+    playbook = parse_playbook(text)
+    brain = PlaybookBrain(playbook, "store", {"number": "AB-1"}, ScreenReader())
+    assert tool(brain, fields(0, "Adler", "Memo")) == "click"
+    assert tool(brain, fields(1, "Adler", "")) == "write", "the clicked field has the keyboard"
+    brain = PlaybookBrain(playbook, "store", {"number": "AB-1"}, ScreenReader())
+    assert tool(brain, fields(0, "Adler", "Memo")) == "click"
+    assert tool(brain, fields(0, "Adler", "")) == "wait", "the field Payee has the keyboard"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.elements.elements import SHEET, SHOWING, Element, ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
@@ -179,3 +180,22 @@ def test_names_fit_variants_of_themselves_only() -> None:
     assert fit("Button B", "Button B") > fit("Button A", "Button B") >= 0.84  # so only the other element's name decides
     swapped = tree_of(("button", "Save flog", SAVE), ("button", "Save flag", KEEP))
     assert "another text" in CHECK.contradiction(picture(), swapped, swapped.elements[1])
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "words"),
+    [
+        ("", "", ""),  # its pixels are blank, and its name A4 is written nowhere on it
+        ("TX-1031", "", "another text"),
+        ("Reaching over", "Reaching over the edge", ""),  # a long text of the cell at its left
+    ],
+)
+def test_an_empty_cell_of_a_sheet_shows_no_text_of_its_own(value: str, beside: str, words: str) -> None:
+    left = Box(FIELD.left - 16, FIELD.top, 12, FIELD.height)
+    tree = tree_of(("table", "Sheet", Box.whole(SIZE)), ("cell", "B4", FIELD), ("cell", "A4", left))
+    window, table, cell, other = tree.elements
+    table = replace(table, states=table.states | SHEET)
+    cell, other = replace(cell, parent=1), replace(other, parent=1, value=beside)
+    tree = ElementTree((window, table, cell, other))
+    assert words in CHECK.contradiction(picture(value), tree, cell)
+    assert bool(words) is bool(CHECK.contradiction(picture(value), tree, cell))

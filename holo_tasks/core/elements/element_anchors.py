@@ -18,6 +18,7 @@ PRESSED = TWO_STATES | {"button", "link", "menu item"}
 """Roles of controls whose name is not a value of their row."""
 FILE_FIELD = re.compile(r"file ?name:?$", re.IGNORECASE)
 """Name of the field of a file dialog, in toolkits that give the dialog no role of its own."""
+LONGEST_HINT = 40
 YES, NO = "yes", "no"
 MOST = 6
 """The most cells of a row, and the most dialogs, that are described."""
@@ -30,7 +31,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
       a field without a name it is a container in which no other field of its role accepts text.
     * ``alike`` is the number of elements that these facts find in front.
     * ``named_by_value`` is set for a combo box whose name is its chosen option.
-    * ``right_of`` or ``below`` is the label beside an element without a name of its own.
+    * ``right_of`` or ``below`` is the label beside an element without a name of its own. ``holds`` is the text in a
+      field without both, such as a hint what to enter, if no other field of its window holds it.
     * ``place``, such as ``3 of 5``, is its place among elements of the same role and name in the container ``group``,
       or right of the label ``right_of``.
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field or a cell of a
@@ -52,7 +54,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     if named_by_value := _is_named_by_value(tree, element):
         facts["named_by_value"] = YES
     if (named_by_value or facts.get("alike", "") != "1") and not tree.row_of(element):
-        facts |= _beside(tree, element, known) or _in_group(tree, element, known)
+        facts |= _beside(tree, element, known) or _hint(tree, element, known) or _in_group(tree, element, known)
     if element.role in TWO_STATES:
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
     in_sheet = tree.place_in_sheet(element) is not None
@@ -83,6 +85,20 @@ def _beside(tree: ElementTree, element: Element, known: Callable[[Element], Elem
         if name and tree.in_front(nearest) == [element]:
             return {relation: name}
     return {}
+
+
+def _hint(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the text in a field, if it has no digit and no other field of the window holds it."""
+    text, window = known(element).value, tree.window_of(element)
+    alike = [each for each in tree.find(element.role) if each.value == element.value]
+    is_single = [each for each in tree.single(alike) if tree.window_of(each) == window] == [element]
+    is_hint = (
+        element.role in FIELDS
+        and not element.name
+        and 0 < len(text) <= LONGEST_HINT
+        and not any(map(str.isdigit, text))
+    )
+    return {"holds": text} if is_hint and is_single and not element.protected else {}
 
 
 def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]:

@@ -92,7 +92,7 @@ class ClawsMail(Program):
         ]
 
     def records(self, folder: Path) -> Records:
-        found = []
+        found: Records = []
         for box in FOLDERS:
             for file in (folder / "mail" / box).iterdir():
                 if file.name.isdigit():
