@@ -7,7 +7,10 @@ pressed after a text was typed. If the model repeats its call, the call counts.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
@@ -38,6 +41,7 @@ MOVES_ONLY = {"tab", "left", "right", "up", "down", "home", "end", "pageup", "pa
 SLIP = (
     "You are about to type ‘{}’, but the task says ‘{}’. Nothing was typed. To type it all the same, repeat this call."
 )
+NOTHING_DONE = "you have done nothing yet, and your answer has nothing that the screen shows"
 MISSING = "the task names {}, which you have neither typed nor chosen, and the screen does not show it"
 UNSENT = "nothing was pressed after you typed ‘{}’"
 UNTYPED = "you clicked into ‘{}’ and typed nothing after that"
@@ -63,6 +67,7 @@ class TaskDoubts:
     """The last typed text, until something is pressed."""
     _entered: str = ""
     """The model's words for a field, if its last action was a click into it."""
+    _has_acted: bool = False
     _withheld: AnyCall | None = None
     _told: set[str] = field(default_factory=set)
 
@@ -84,7 +89,7 @@ class TaskDoubts:
 
     def did(self, call: AnyCall, before: NewestScreen, tree: ElementTree | None) -> None:
         """Note a step that was carried out on a screen, with that screen's tree if there is one."""
-        self._entered = ""
+        self._entered, self._has_acted = "", True
         match call:
             case WriteCall() | WriteAtCall():
                 self._written.append(call.content)
@@ -103,7 +108,7 @@ class TaskDoubts:
 
     def pressed_otherwise(self) -> None:
         """Note that a sequence or a person has worked on the screen."""
-        self._unsent, self._entered, self.labels = "", "", ()
+        self._unsent, self._entered, self.labels, self._has_acted = "", "", (), True
 
     async def unfinished(self, services: Services, seen: NewestScreen, answer: str, pressed: bool) -> str:
         """Return why an answer is sent back, in sentences for the model; empty if it is taken.
@@ -111,9 +116,12 @@ class TaskDoubts:
         ``pressed`` is whether one of the declared buttons was pressed. Each doubt is told once.
         """
         doubts = []
-        if missing := await self._missing(services, seen, answer):
+        shown = await self._shown(services, seen, answer)
+        if missing := self.task.missing_in([*self._written, answer, shown]):
             listed = ", ".join(f"‘{named(value)}’" for value in missing[:MOST_TOLD])
             doubts.append(MISSING.format(listed))
+        elif self.task.values and not self._has_acted and shown and not _has_read(answer, shown):
+            doubts.append(NOTHING_DONE)
         if self._entered:
             doubts.append(UNTYPED.format(named(self._entered)))
         elif self._unsent and self.work not in self.may_end_typed:
@@ -126,18 +134,42 @@ class TaskDoubts:
         self._told.update(new)
         return DOUBT.format("; ".join(new)) if new else ""
 
-    async def _missing(self, services: Services, seen: NewestScreen, answer: str) -> tuple[str, ...]:
-        """Return the task's values that were not typed or chosen, and are not on the screen."""
-        known = [*self._written, answer]
-        if not self.task.missing_in(known):
-            return ()
-        known.append(await _reported(services))
-        if self.task.missing_in(known) and services.screen_text is not None:
+    async def _shown(self, services: Services, seen: NewestScreen, answer: str) -> str:
+        """Return the texts of the screen, as far as they are needed to judge an answer: read by OCR only if they are.
+
+        Without a source of texts, it returns the task's values: nobody can tell that the screen does not show them.
+        """
+        if not self.task.values or (self._has_acted and not self.task.missing_in([*self._written, answer])):
+            return ""
+        if services.elements is None and services.screen_text is None:
+            return "\n".join([*self.task.values, answer])
+        shown = await _reported(services)
+        if services.screen_text is not None and self.task.missing_in([*self._written, answer, shown]):
             size = seen.redacted.size
-            known.append(await services.screen_text(seen.redacted, Box(0, 0, size.width, size.height)))
-        elif services.screen_text is None and services.elements is None:
-            return ()  # nobody can tell what the screen shows
-        return self.task.missing_in(known)
+            shown += "\n" + await services.screen_text(seen.redacted, Box(0, 0, size.width, size.height))
+        return shown
+
+
+def _has_read(answer: str, shown: str) -> bool:
+    """Return whether an answer has a text or a number that the screen shows."""
+    bare = loose(shown)
+    return any(len(loose(part)) > 1 and loose(part) in bare for part in _leaves(answer))
+
+
+def _leaves(answer: str) -> list[str]:
+    """Return the texts and numbers in an answer, without names of fields and without yes and no."""
+    try:
+        return list(_values_in(json.loads(answer)))
+    except ValueError:
+        return [answer]
+
+
+def _values_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _values_in(one)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 async def _reported(services: Services) -> str:

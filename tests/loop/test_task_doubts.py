@@ -118,12 +118,12 @@ async def test_finished_work_costs_no_further_call(last: list[Any]) -> None:
 
 
 async def test_a_value_that_the_screen_shows_is_not_missing() -> None:
-    read = Case(tree=None, shows="Entry CB-1042  EUR 1,284.50")
+    read = Case(PRESS, tree=None, shows="Entry CB-1042  EUR 1,284.50")
     assert await read.ends() == ""
-    named = Case(PRESS, tree=tree_of(*FORM.elements, element("cell", "CB-1042 1284.50", Box(10, 10, 90, 20))))
-    assert await named.ends() == ""
-    assert named.readings == 0, "no OCR where the program reports the values"
-    answered = Case(step("answer", content="CB-1042 has 1284.50"))
+    clicked = Case(PRESS, tree=tree_of(*FORM.elements, element("cell", "CB-1042 1284.50", Box(10, 10, 90, 20))))
+    assert await clicked.ends() == ""
+    assert clicked.readings == 0, "no OCR where the program reports the values"
+    answered = Case(PRESS, step("answer", content="CB-1042 has 1284.50"))
     assert await answered.ends() == ""
 
 
@@ -139,3 +139,21 @@ async def test_work_that_only_fills_in_fields_is_doubted_once_in_a_run() -> None
     assert await second.ends() == ""
     other = Case(REFERENCE, AMOUNT, work="send", may_end_typed=fills)
     assert "nothing was pressed" in await other.ends()
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ('{"filed": true}', "you have done nothing yet"),
+        ("done", "you have done nothing yet"),
+        ('{"paid": "2026-04-01", "again": false}', ""),
+        ("It was paid by transfer.", "you have done nothing yet"),
+        ("2026-04-01", ""),
+    ],
+)
+async def test_an_answer_without_work_has_to_tell_what_the_screen_shows(answer: str, told: str) -> None:
+    """A program may list the items that are to be done. Such a list is no proof that they are done."""
+    said = step("answer", content=answer)
+    case = Case(said, said, tree=None, shows="To file: CB-1042  1284.50, paid on 2026-04-01")
+    reported = await case.ends()
+    assert told in reported if told else not reported
