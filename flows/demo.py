@@ -69,9 +69,7 @@ def main() -> int:
     )
     os.environ.pop("PREFECT_PROFILE", None)
     from holo_tasks import HoloError
-    from holo_tasks.machine.lazy_imports import defer_large_imports
 
-    defer_large_imports()  # 20 MB that the demo does not use
     started = time.monotonic()
     try:
         with ExitStack() as stack:

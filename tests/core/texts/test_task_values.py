@@ -62,6 +62,14 @@ def test_a_slip_is_one_wrong_digit_in_a_value_of_the_task(typed: str, slip: Slip
     assert TaskValues.of(ENTRY).slip_in(typed) == slip
 
 
+@pytest.mark.parametrize("text", ["a" * 300_000, "1" * 300_000, "1 " * 100_000, '"' * 100_000, "{{" * 100_000])
+def test_long_texts_take_no_more_than_a_moment(text: str) -> None:
+    """Quadratic time would take minutes here, and the test run ends such a test."""
+    assert TaskValues.of(ENTRY).slip_in(text) is None
+    assert len(TaskValues.of(ENTRY).missing_in([text])) == 3
+    TaskValues.of(text)
+
+
 def test_one_digit_is_enough_in_a_whole_value() -> None:
     task = TaskValues.of('Enter the password "6kZ" into the field of user 12.')
     assert task.slip_in("7kZ") == Slip("7kZ", "6kZ")
