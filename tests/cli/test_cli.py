@@ -83,7 +83,7 @@ def test_stdout_contains_only_the_answer(cli: CommandLine, app: str) -> None:
     assert begun.startswith("holo-tasks: home-made is at work, for at most 50 steps; trace: /")
     assert said == "holo-tasks: step 1 of 50: answer; cost unknown"
     told = ended.told
-    assert (told["status"], told["answer"], told["steps"]) == ("answered", plain.stdout.strip(), 3)
+    assert (told["status"], told["answer"], told["steps"]) == ("answered", plain.stdout.strip(), 4)
     assert told["cost_usd"] is None, "the price of this model is unknown"
     assert (cli.home / "clicks").read_text() == "2"
     assert goal in model.requests[0]["messages"][1]["content"]
