@@ -94,14 +94,19 @@ def _take_named(recordings: Sequence[Recording], given: list[dict[str, Value]], 
 
 
 def occurs_in(recordings: Sequence[Recording], literal: str) -> bool:
-    """Return whether a recording contains a literal in its goal, data, answer or typed text."""
+    """Return whether a recording contains a literal in its goal, data, answer, typed text or a pressed control."""
     return any(_holds(one, literal) for one in recordings)
 
 
 def _holds(recording: Recording, literal: str) -> bool:
     said = [recording.goal, recording.title, *map(str, recording.data.values()), recording.answer]
     typed = [str(step.arguments.get(TYPING[step.tool], "")) for step in recording.steps if step.tool in TYPING]
-    return any(literal in text for text in (*said, *typed)) or any(format_of(text, literal) for text in typed)
+    pressed = [
+        text for step in recording.steps for text in (str(step.arguments.get("element", "")), *step.element.values())
+    ]
+    if any(literal in text for text in (*said, *typed, *pressed)):
+        return True
+    return any(format_of(text, literal) for text in typed)
 
 
 def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, str]:

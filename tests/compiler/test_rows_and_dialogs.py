@@ -13,6 +13,7 @@ from holo_tasks.compiler.answers import is_message
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input.pressed_elements import pressed_at
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound, find_element, is_title
@@ -516,3 +517,17 @@ def test_a_field_without_name_and_label_is_found_by_the_hint_in_it(tmp_path: Pat
 def test_a_value_of_an_item_or_of_two_fields_is_no_hint(held: tuple[str, str]) -> None:
     tree = unlabelled(*held)
     assert "holds" not in anchors_of(tree, tree.elements[1], lambda element: element)
+
+
+def test_a_value_that_was_only_pressed_becomes_a_parameter(tmp_path: Path) -> None:
+    """A person who records by hand gives no goal with values, and picks the item from a list."""
+    before = page((20, 10, "ORDERS"), (20, 60, "AB-1207"), (20, 100, "CD-3391"))
+    acts = [Act(before, click="AB-1207"), Act(page((20, 10, "ORDER"), (60, 300, "Store")), click="Store")]
+    trace = record(
+        tmp_path, "pressed", "Store an order.", acts, page((20, 10, "ORDERS"), (20, 200, "Stored")), "Stored"
+    )
+    playbook, _, text = compiled(tmp_path, trace, params=("number=AB-1207",))
+    assert "number" in playbook.goals["look-up"].params
+    assert "AB-1207" not in text
+    with pytest.raises(InvalidUsage, match="No run contains"):
+        compiled(tmp_path, trace, params=("number=AB-9999",))
