@@ -170,6 +170,20 @@ async def test_a_program_with_a_socket_among_temporary_files_opens_its_file_on_t
     await beside(somebody, f"{UNIQUE_QT} /etc/hostname", f"{UNIQUE_QT} /etc/os-release", until)
 
 
+@pytest.mark.parametrize("is_long", [False, True])
+async def test_a_browser_has_its_own_temporary_folder_however_long_the_path(is_long, tmp_path, monkeypatch):
+    """Chromium creates a socket there, whose path may have 107 bytes."""
+    if is_long:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        assert len(str(tmp_path)) > 40, "the folder of the desktop in it is longer than 60"
+    async with VirtualDesktop(app=f"{BROWSER} {PAGE}", app_timeout_s=SLOW_S) as desktop:
+        own = desktop.authority.parent
+        folder = Path("/tmp", f"{own.name}-tmp") if is_long else own / "tmp"
+        assert [*folder.glob("*/SingletonSocket")]
+        assert own.joinpath("tmp").exists() != is_long
+    assert not folder.exists()
+
+
 async def test_a_failed_start_beside_a_running_instance_names_the_option(somebody, home, until):
     theirs = {"TMPDIR": tempfile.gettempdir()}
     with pytest.raises(DesktopFailed) as alone:

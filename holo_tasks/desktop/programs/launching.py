@@ -14,7 +14,7 @@ from holo_tasks.desktop.profiles.profile import Profile, as_it_is, profile_for
 from holo_tasks.desktop.profiles.programs import BROWSER
 from holo_tasks.desktop.profiles.wrappers import place_of_program
 from holo_tasks.desktop.programs.interpreter_scripts import StartedProgram
-from holo_tasks.desktop.programs.other_user import TEMPORARY, OtherUser, OtherUserFolders, create_folders
+from holo_tasks.desktop.programs.other_user import OtherUser, OtherUserFolders, create_folders, temporary_folder_for
 from holo_tasks.desktop.programs.program import Program
 from holo_tasks.desktop.programs.shared_folder import VARIABLE as FILES
 from holo_tasks.desktop.programs.window_owners import remember
@@ -101,7 +101,7 @@ class Launch:
 
         Some programs find their running instance by a socket or a lock in that folder, and pass their document to it.
         """
-        folder = self.folder / TEMPORARY
+        folder = temporary_folder_for(self.folder)
         folder.mkdir(FOLDER)
         names = {"TMPDIR"} | {"TMP", "TEMP"} & set(env)
         return {name: str(folder) for name in names - set(self.order["added"])}

@@ -31,6 +31,8 @@ NEEDED = {CHOWN: "CAP_CHOWN", KILL: "CAP_KILL", SETGID: "CAP_SETGID", SETUID: "C
 PERSONAL = ("HOLO_HOME", "TMPDIR", "TMP", "TEMP", "OLDPWD", "MAIL", "CONDA_PREFIX")
 TEMPORARY = "tmp"
 """Folder of a program's temporary files, in its private folder."""
+LONGEST_TEMPORARY = 60
+"""Longest path of that folder, in bytes. Chromium ends by signal 5 above 62, because it creates a socket there."""
 SHARED = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP")
 """XDG variables that the program keeps, because they do not name folders of one user."""
 
@@ -149,6 +151,13 @@ def folder_for(desktop: Path) -> Path:
     return Path("/tmp") / f"{desktop.name}-program"
 
 
+def temporary_folder_for(desktop: Path) -> Path:
+    """Return the folder for temporary files of a program of our user: in the desktop's folder, or a shorter path."""
+    inside = desktop / TEMPORARY
+    is_short = len(os.fsencode(inside)) <= LONGEST_TEMPORARY
+    return inside if is_short else Path("/tmp") / f"{desktop.name}-{TEMPORARY}"
+
+
 def bus_for(user: OtherUser, desktop: Path) -> OtherBusUser:
     """Return the user for a desktop's D-Bus. The bus has a separate folder with a socket for this user."""
     return OtherBusUser(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
@@ -172,6 +181,6 @@ def create_folders(user: OtherUser, desktop: Path, display: str, authority: Path
 
 
 def remove_folders(desktop: Path) -> None:
-    """Remove the folders of a desktop's program and bus and of the program's settings (profile), if they exist."""
-    for name in ("program", "bus", "profile"):
+    """Remove the folders that a desktop has outside its own: of its program, its bus, and the program's settings."""
+    for name in ("program", "bus", "profile", TEMPORARY):
         shutil.rmtree(Path("/tmp") / f"{desktop.name}-{name}", ignore_errors=True)
