@@ -114,12 +114,17 @@ async def _program(program: Program, shelf: Shelf, folder: Path, options: argpar
 async def _by_hand(program: Program, shelf: Shelf, folder: Path) -> None:
     """Record the first item by hand, and replay the second one from that; do what is missing."""
     from benchmarks.field.by_hand import recorded
+    from benchmarks.field.results import Result
     from benchmarks.field.work import replayed
 
     done, playbook = shelf.read(), folder / "by-hand.yaml"
     made = done.get((program.name, "by hand", "none", 0))
     if made is None or (made.verdict == "right" and not playbook.exists()):
-        made = await recorded(program, folder)
+        try:
+            made = await recorded(program, folder)
+        except (TimeoutError, OSError) as error:
+            why = f"{type(error).__name__}: {error}"
+            made = Result(program=program.name, kind="by hand", verdict="failed", why=why)
         _keep(shelf, made)
     if made.verdict == "right" and (program.name, "replay by hand", "none", 1) not in done:
         _keep(shelf, await replayed(program, folder, playbook, "none", 1, "replay by hand"))
