@@ -37,7 +37,7 @@ from holo_tasks.accessibility.connection import (
     properties_of,
     property_of,
 )
-from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of, shown_facts
+from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of, shown_facts, told_name
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import has_area, may_show_more, shows_late
 from holo_tasks.accessibility.sheet_cells import filled_cells
@@ -470,9 +470,7 @@ class Application:
         states = [method(path, protocol.ACCESSIBLE, "GetState", "au") for path in paths]
         reported = await connection.all(self.bus_name, [*states, *self._name_questions(paths)])
         return [
-            None
-            if about is None or bits is None
-            else (one_line(about[0], NAME_CHARACTERS), protocol.state_bits(bits), about[1])
+            None if about is None or bits is None else (told_name(about[0]), protocol.state_bits(bits), about[1])
             for bits, about in zip(reported[: len(paths)], pairs_of(reported[len(paths) :], len(paths)), strict=True)
         ]
 

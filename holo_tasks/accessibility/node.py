@@ -68,11 +68,20 @@ class Node:
         self.tabular = protocol.TABLE in offered
 
 
+def told_name(name: str) -> str:
+    """Return a name in one line. GTK 4 tells a label with a mnemonic twice, as ``_Save Save``: it is taken once."""
+    told = one_line(name, NAME_CHARACTERS)
+    length = len(told) // 2 - 1
+    label, again = told[: length + 1], told[length + 2 :]
+    is_twice = again and label.count("_") == 1 and label.replace("_", "") == again
+    return again if is_twice and told[length + 1] == " " else told
+
+
 def node_of(path: str, name: str, role: int, states: list[int], interfaces: Sequence[str]) -> Node:
     node = Node(
         path,
         protocol.role_name(role),
-        one_line(name, NAME_CHARACTERS),
+        told_name(name),
         protocol.state_bits(states),
         placed=protocol.COMPONENT in interfaces,
         protected=role == protocol.PASSWORD_TEXT,

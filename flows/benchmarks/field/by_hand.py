@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import time
@@ -24,6 +25,8 @@ STEP_S = 30.0
 MILLISECONDS_A_KEY = "60"
 KEYS = {"enter": "Return", "esc": "Escape", "escape": "Escape", "tab": "Tab", "pageup": "Prior", "pagedown": "Next"}
 """Names of xdotool for keys of the library."""
+FUNCTION = re.compile(r"f\d+")
+"""Names of the function keys, which xdotool writes with a capital letter."""
 CAPITALS = ("up", "down", "left", "right", "home", "end", "delete", "insert")
 PRESSES = {"click": ("1", "1"), "double_click": ("1", "2"), "right_click": ("3", "1")}
 """Button and number of presses of each call."""
