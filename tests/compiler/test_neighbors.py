@@ -133,3 +133,26 @@ def test_a_run_with_such_elements_is_compiled_without_the_model(tmp_path: Path) 
     assert clerk.click == Target(role="combo box", right_of="Clerk")
     assert star.click == Target(role="radio button", within="Rating of the clerk", place="3 of 5")
     assert star.words == "Click the radio button of Rating of the clerk (3 of 5)."
+
+
+@pytest.mark.parametrize(
+    ("near", "chosen"),
+    [("Text:", "Text:"), ("Line 2:", "Line 2:"), ("5 new, 6 total (1.37 KiB)", "Letter"), ("Page 2", "Letter")],
+)
+def test_a_label_is_chosen_before_a_count_and_beside_a_field_of_its_name(near: str, chosen: str) -> None:
+    form = Form()
+    form.add("label", "Letter", Box(400, 176, 80, 20), form.panel)
+    form.add("label", near, Box(400, 200, 80, 20), form.panel)
+    form.add("text field", near, Box(490, 200, 200, 20), form.panel)
+    form.add("spin button", "", Box(400, 224, 200, 22), form.panel)
+    form.add("spin button", "", Box(400, 324, 200, 22), form.panel)
+    assert form.facts("spin button", 0)["below"] == chosen
+    assert form.finds(Target(role="spin button", below=chosen)).top == 224
+
+
+def test_a_count_serves_where_there_is_no_label() -> None:
+    form = Form()
+    form.add("label", "Page 2", Box(400, 200, 80, 20), form.panel)
+    form.add("spin button", "", Box(400, 224, 200, 22), form.panel)
+    form.add("spin button", "", Box(400, 324, 200, 22), form.panel)
+    assert form.facts("spin button", 0)["below"] == "Page 2"

@@ -104,18 +104,29 @@ def _hint(tree: ElementTree, element: Element, known: Callable[[Element], Elemen
 def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]:
     """Return the labels beside an element with their relations: the nearest left of it, then the nearest above it.
 
-    A text that is there twice identifies nothing.
+    A text that is there twice identifies nothing, but for a field that has the name of its label. A count comes last.
     """
     window = tree.window_of(element)
     texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and each.name]
-    texts = [each for each in texts if tree.window_of(each) is window and len(tree.find(None, each.name)) == 1]
+    texts = [each for each in texts if tree.window_of(each) is window and _is_label(tree, each)]
     found = []
     for relation in ("right_of", "below"):
         there = [each for each in texts if _stands(element.box, relation, each.box)]
         there = [each for each in there if relation != "below" or _overlap(each.box, element.box)]
+        there = [each for each in there if _is_lasting(each.name)] or there
         if there:
             found.append((relation, min(there, key=lambda each: _distance(each.box, element.box))))
     return found
+
+
+def _is_label(tree: ElementTree, element: Element) -> bool:
+    """Return whether a text is there once. A field that has the name of its label does not count."""
+    return [each for each in tree.find(None, element.name) if each.role not in FIELDS] == [element]
+
+
+def _is_lasting(text: str) -> bool:
+    """Return whether a text looks like a label, and not like a count or a value."""
+    return text.endswith(":") or not any(map(str.isdigit, text))
 
 
 def _in_group(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
