@@ -120,11 +120,13 @@ def commands(call: Call, width: int, height: int) -> list[list[str]]:
 
 
 def _key(*names: str) -> list[str]:
-    return [
-        "xdotool",
-        "key",
-        "+".join(name.capitalize() if name in CAPITALS else KEYS.get(name, name) for name in names),
-    ]
+    return ["xdotool", "key", "+".join(_symbol(name) for name in names)]
+
+
+def _symbol(name: str) -> str:
+    if name in CAPITALS or FUNCTION.fullmatch(name):
+        return name.capitalize()
+    return KEYS.get(name, name)
 
 
 def _display(desktop: VirtualDesktop) -> Mapping[str, str]:
