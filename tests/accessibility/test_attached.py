@@ -21,13 +21,14 @@ async def test_the_accessibility_bus_of_a_display_is_used_only_on_request(form, 
         assert theirs.process is not None, theirs.unavailable_reason
         async with VirtualDesktop() as lent:
             env = {**os.environ, "DISPLAY": lent.display, "XAUTHORITY": str(lent.authority)}
+            naming = ["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", theirs.address]
+            subprocess.run(naming, env=env, check=True, timeout=60)  # the program looks there for its bus
             program = subprocess.Popen(form("gtk3"), env=env | theirs.environment())
             monkeypatch.setenv("XAUTHORITY", str(lent.authority))
             end = time.monotonic() + 60
             while not await lent.windows() and time.monotonic() < end:
                 await lent.look()
             subprocess.run(["xprop", "-root", "-remove", "AT_SPI_BUS"], env=env, check=True, timeout=60)
-            naming = ["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", theirs.address]
             async with AttachedDesktop(lent.display, touches=False) as desktop:
                 assert "accessibility=True" in (await desktop.elements()).why_not
             async with AttachedDesktop(lent.display, touches=False, accessibility=True) as desktop:

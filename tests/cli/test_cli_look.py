@@ -156,11 +156,11 @@ async def test_a_borrowed_display_is_read_without_input(form: str, tmp_path: Pat
         ) as lent:
             env = {**os.environ, "DISPLAY": lent.display, "XAUTHORITY": str(lent.authority)}
             env["XDG_CONFIG_HOME"] = str(without_blinking(tmp_path))
+            naming = ["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", theirs.address]
+            subprocess.run(naming, env=env, check=True, timeout=60)  # the program looks there for its bus
             program = subprocess.Popen(shlex.split(form), env=env | theirs.environment())
             while len(await lent.windows()) < 2:
                 await lent.look()
-            naming = ["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", theirs.address]
-            subprocess.run(naming, env=env, check=True, timeout=60)
             drawn: set[str] = set()
             while not drawn >= {"Save", "Ready."}:  # a window appears before its content
                 found = looked("--display", lent.display, "--json", env=env)
