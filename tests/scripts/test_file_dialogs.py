@@ -29,6 +29,7 @@ from holo_tasks.vision.screen_text import Line, Sight
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON, has_gtk
 from tests.accessibility.test_programs import FLAGS
 from tests.support.element_trees import element, tree_of
+from tests.support.long import few
 from tests.support.scripts import done
 from tests.support.shots import MemoryModel, as_model, walk_of
 
@@ -118,7 +119,7 @@ def walk_on(desktop: VirtualDesktop) -> Walk:
     return walk_of(as_model(MemoryModel([])), desktop=desktop)
 
 
-@pytest.mark.parametrize("toolkit", PROGRAMS)
+@pytest.mark.parametrize("toolkit", few(PROGRAMS, 2))
 async def test_a_letter_is_saved_and_another_opened_without_replacing_a_file(toolkit: str, home: Path) -> None:
     async with desktop_of(toolkit, home / "home") as desktop:
         folder = (await desktop.shared_folder()).path
