@@ -119,7 +119,7 @@ def walk_on(desktop: VirtualDesktop) -> Walk:
     return walk_of(as_model(MemoryModel([])), desktop=desktop)
 
 
-@pytest.mark.parametrize("toolkit", few(PROGRAMS, 2))
+@pytest.mark.parametrize("toolkit", few(PROGRAMS))
 async def test_a_letter_is_saved_and_another_opened_without_replacing_a_file(toolkit: str, home: Path) -> None:
     async with desktop_of(toolkit, home / "home") as desktop:
         folder = (await desktop.shared_folder()).path
