@@ -115,6 +115,7 @@ async def holo_agent(
     hooks: Hooks | None = None,
     monitor: str | int = "",
     discover: Discover | bool = False,
+    check_answers: bool = True,
     network: Network | None = None,
     seat: Seat | str | None = None,
     remote: Remote | None = None,
@@ -150,6 +151,7 @@ async def holo_agent(
         "handoff": handoff,
         "hooks": hooks,
         "discover": discover,
+        "check_answers": check_answers,
     }
     async with AsyncExitStack() as stack:
         wanted = _seat_of(seat)
@@ -199,6 +201,7 @@ class Options(TypedDict, total=False):
     handoff: HandOff | bool
     hooks: Hooks | None
     discover: Discover | bool
+    check_answers: bool
 
 
 @_opened

@@ -1,4 +1,4 @@
-"""Compares what the model types and answers with the values that its task names.
+"""Compare the texts and answers of the model with the values that its task names.
 
 A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
 unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, or nothing was
@@ -135,9 +135,9 @@ class TaskDoubts:
         return DOUBT.format("; ".join(new)) if new else ""
 
     async def _shown(self, services: Services, seen: NewestScreen, answer: str) -> str:
-        """Return the texts of the screen, as far as they are needed to judge an answer: read by OCR only if they are.
+        """Return the texts of the screen if the judgement of an answer needs them, by OCR only if nothing else tells.
 
-        Without a source of texts, it returns the task's values: nobody can tell that the screen does not show them.
+        Without a source of texts, return the task's values: nothing proves that the screen does not show them.
         """
         if not self.task.values or (self._has_acted and not self.task.missing_in([*self._written, answer])):
             return ""

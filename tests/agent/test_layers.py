@@ -612,3 +612,14 @@ async def test_a_confirmed_answer_counts_only_if_the_probe_finds_the_effect(
 def test_a_confirmed_effect_needs_a_probe() -> None:
     with pytest.raises(InvalidUsage, match="probe="):
         Effect(confirm=True)
+
+
+@pytest.mark.parametrize(("options", "calls"), [({}, 3), ({"check_answers": False}, 2)])
+async def test_answers_are_checked_unless_a_run_turns_that_off(
+    tmp_path: Path, options: dict[str, Any], calls: int
+) -> None:
+    typed = step("write", content="CB-1042")
+    worked = Worked(tmp_path, [typed, DONE])
+    await worked.by(lambda: pursue("Enter CB-1042."), **options)
+    assert worked.value == "by model"
+    assert len(worked.model.requests) == calls

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from decimal import Decimal
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -23,9 +25,11 @@ from pydantic import SecretStr
 
 from holo_blocks import AuditBucket, HoloCredentials, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
 from holo_blocks.addresses import PREFECTS_OWN, SITE, page, picture
+from holo_blocks.agent import Options
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import Settle
 from holo_tasks.handoff.suspend import Suspending
+from holo_tasks.run.run_options import RunOptions
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 from tests.support.doc_pages import DOCS
@@ -305,3 +309,10 @@ def test_a_mailbox_gives_its_password_to_its_own_server_only() -> None:
     assert account.security == "tls"
     local = mailbox.model_copy(update={"host": "127.0.0.1", "security": "plain"})
     assert local.account().security == "plain"
+
+
+def test_each_option_of_a_run_can_be_set_by_a_flow() -> None:
+    """The desktop block has the rules and the redaction, and the budget follows from the flow run."""
+    wanted = {each.name for each in fields(RunOptions)} - {"rules", "redaction", "budget"}
+    assert wanted <= inspect.signature(holo_agent).parameters.keys()
+    assert wanted == Options.__annotations__.keys()

@@ -1,4 +1,4 @@
-"""Doubts about what a model types and answers: told once, by the values of the task, and never beside a right step."""
+"""Doubts about the texts and answers of a model: each is reported once, and right steps cause none."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Case:
         return self.shows
 
     async def ends(self) -> str:
-        """Work until the answer is taken; return what the model was told on the way."""
+        """Work until the answer is taken; return the messages that the model got meanwhile."""
         await pursue(
             Executor(self.walk, Walk.act),
             read=str,

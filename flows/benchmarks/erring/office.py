@@ -116,18 +116,13 @@ class OfficePlace(ABC):
     def answers(self, number: int) -> Mapping[Kind, Call]:
         return {"early": answer("done"), "invented": answer("done")}
 
+    @abstractmethod
     async def run_agent(self, arm: str) -> object:
-        if arm == "declared":
-            return await save_declared(self.goal, self._key, *self.wanted_file())
-        return await file_plain_text(self.goal, self._key)
+        """Have the agent work on it in an arm of the library."""
 
     async def judged(self) -> Verdict:
         await asyncio.sleep(LATE_S)
         return await asyncio.to_thread(self.verdict)
-
-    def wanted_file(self) -> tuple[str, str]:
-        """Return the path of the file that is to be saved, and its wanted text."""
-        raise NotImplementedError(f"{self.task} saves no file")
 
     @abstractmethod
     def verdict(self) -> Verdict:
@@ -140,7 +135,20 @@ def press(box: Box, called: str, **more: str) -> Meant:
     return Meant({"tool_name": "click", "element": called, "x": at.x, "y": at.y}, field=more.get("field", ""))
 
 
-class CalcPlace(OfficePlace):
+class FilePlace(OfficePlace):
+    """Base of the tasks that save a file."""
+
+    @abstractmethod
+    def wanted_file(self) -> tuple[str, str]:
+        """Return the path of the file that is to be saved, and its wanted text."""
+
+    async def run_agent(self, arm: str) -> object:
+        if arm == "declared":
+            return await save_declared(self.goal, self._key, *self.wanted_file())
+        return await file_plain_text(self.goal, self._key)
+
+
+class CalcPlace(FilePlace):
     """Amounts beside names in a sheet that is a file of comma-separated values."""
 
     task, program = "calc", "localc"
@@ -285,7 +293,7 @@ class MailPlace(OfficePlace):
         return Verdict(sent == [wanted], tuple(wrong))
 
 
-class NotePlace(OfficePlace):
+class NotePlace(FilePlace):
     """A line in a text file."""
 
     task, program = "note", "mousepad"
