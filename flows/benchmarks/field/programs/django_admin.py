@@ -14,7 +14,7 @@ from holo_tasks.core.elements.elements import ElementTree
 
 PYTHON = Path(__file__).resolve().parents[4] / ".venv-field" / "bin" / "python"
 """Python with the packages of deployments/field.lock."""
-SITE = Path(__file__).with_name("django_site.py")
+SITE = Path(__file__).parents[1] / "sites" / "django_site.py"
 ORDERS = (
     *(("B-2001", "Adler Ltd", "125.50"), ("B-2002", "Berg and Sons", "48.20"), ("B-2007", "Cedar Foods", "1310.00")),
     *(

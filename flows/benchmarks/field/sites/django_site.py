@@ -5,18 +5,15 @@ A visitor is logged in at once, because the task is about an order. ``SECONDS`` 
 """
 
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import django
 from django.apps import AppConfig
 from django.conf import settings
 from django.contrib import admin
 from django.db import models
+from site_parts import COMMAND, FOLDER, PORT, SHARED
 
-FOLDER, PORT, COMMAND = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-DELAY_S = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
 NEW_COLUMNS = sys.argv[5:]
 
 
@@ -26,55 +23,13 @@ class Shop(AppConfig):
     name, label, path = "__main__", "shop", str(Path(__file__).parent)
 
 
-class LoggedIn:
-    """Lets each visitor be the administrator, and answers late if asked to."""
-
-    def __init__(self, get_response: Any) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: Any) -> Any:
-        from django.contrib.auth.models import User
-
-        request.user = User.objects.get(username="office")
-        if "/static/" not in request.path:
-            time.sleep(DELAY_S)
-        return self.get_response(request)
-
-
 settings.configure(
-    DEBUG=True,
-    SECRET_KEY="of no use to anybody",
-    ALLOWED_HOSTS=["127.0.0.1"],
-    ROOT_URLCONF="__main__",
+    **SHARED,
     INSTALLED_APPS=[
         *("django.contrib.admin", "django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions"),
         *("django.contrib.messages", "django.contrib.staticfiles", "__main__.Shop"),
     ],
-    MIDDLEWARE=[
-        "django.contrib.sessions.middleware.SessionMiddleware",
-        "django.middleware.common.CommonMiddleware",
-        "django.middleware.csrf.CsrfViewMiddleware",
-        "django.contrib.auth.middleware.AuthenticationMiddleware",
-        "__main__.LoggedIn",
-        "django.contrib.messages.middleware.MessageMiddleware",
-    ],
-    TEMPLATES=[
-        {
-            "BACKEND": "django.template.backends.django.DjangoTemplates",
-            "APP_DIRS": True,
-            "OPTIONS": {
-                "context_processors": [
-                    "django.template.context_processors.request",
-                    "django.contrib.auth.context_processors.auth",
-                    "django.contrib.messages.context_processors.messages",
-                ]
-            },
-        }
-    ],
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": FOLDER / "shop.db"}},
-    DEFAULT_AUTO_FIELD="django.db.models.AutoField",
-    STATIC_URL="/static/",
-    USE_TZ=True,
 )
 django.setup()
 

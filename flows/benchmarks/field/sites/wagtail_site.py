@@ -3,18 +3,13 @@
 A visitor is logged in at once, because the task is about a supplier. ``SECONDS`` is how long each answer takes.
 """
 
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import django
 from django.apps import AppConfig
 from django.conf import settings
 from django.db import models
-
-FOLDER, PORT, COMMAND = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-DELAY_S = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+from site_parts import COMMAND, FOLDER, PORT, SHARED
 
 
 class Office(AppConfig):
@@ -23,58 +18,16 @@ class Office(AppConfig):
     name, label, path = "__main__", "office", str(Path(__file__).parent)
 
 
-class LoggedIn:
-    """Lets each visitor be the administrator, and answers late if asked to."""
-
-    def __init__(self, get_response: Any) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: Any) -> Any:
-        from django.contrib.auth.models import User
-
-        request.user = User.objects.get(username="office")
-        if "/static/" not in request.path:
-            time.sleep(DELAY_S)
-        return self.get_response(request)
-
-
 WAGTAIL = ("snippets", "users", "documents", "images", "search", "admin")
 settings.configure(
-    DEBUG=True,
-    SECRET_KEY="of no use to anybody",
-    ALLOWED_HOSTS=["127.0.0.1"],
-    ROOT_URLCONF="__main__",
+    **SHARED,
     INSTALLED_APPS=[
         *(f"wagtail.{name}" for name in WAGTAIL),
         *("wagtail", "modelcluster", "taggit", "django.contrib.auth", "django.contrib.contenttypes"),
         *("django.contrib.sessions", "django.contrib.messages", "django.contrib.staticfiles", "__main__.Office"),
     ],
-    MIDDLEWARE=[
-        "django.contrib.sessions.middleware.SessionMiddleware",
-        "django.middleware.common.CommonMiddleware",
-        "django.middleware.csrf.CsrfViewMiddleware",
-        "django.contrib.auth.middleware.AuthenticationMiddleware",
-        "__main__.LoggedIn",
-        "django.contrib.messages.middleware.MessageMiddleware",
-    ],
-    TEMPLATES=[
-        {
-            "BACKEND": "django.template.backends.django.DjangoTemplates",
-            "APP_DIRS": True,
-            "OPTIONS": {
-                "context_processors": [
-                    "django.template.context_processors.request",
-                    "django.contrib.auth.context_processors.auth",
-                    "django.contrib.messages.context_processors.messages",
-                ]
-            },
-        }
-    ],
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": FOLDER / "office.db"}},
-    DEFAULT_AUTO_FIELD="django.db.models.AutoField",
-    STATIC_URL="/static/",
     MEDIA_ROOT=str(FOLDER / "media"),
-    USE_TZ=True,
     WAGTAIL_SITE_NAME="Office",
     WAGTAILADMIN_BASE_URL=f"http://127.0.0.1:{PORT}",
     WAGTAIL_ENABLE_UPDATE_CHECK=False,
