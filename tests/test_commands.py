@@ -52,7 +52,10 @@ ON_A_SHARED_SERVER = {
 }
 
 
-SLOWEST = {f"tests/bench/bench_{name}.py" for name in ("cache", "erring", "fleet", "images", "waiting")}
+SLOWEST = {
+    *(f"tests/bench/bench_{name}.py" for name in ("beside", "cache", "erring", "fleet", "images", "waiting")),
+    "tests/faults/faults.py",
+}
 """Benchmarks whose short form takes about half a minute. Only `make test-long` runs them."""
 
 

@@ -61,6 +61,7 @@ async def worked(folder: Path, desktop: Any, *calls: Callable[[], Any]) -> tuple
     return found, await around()
 
 
+@pytest.mark.long
 async def test_the_whole_audit_is_done_by_elements_without_a_model_call(tmp_path: Path, monkeypatch) -> None:
     """The unchanged flow, except for its blocks and the layers of its sub-goals."""
     sent = write_maildir(tmp_path / "mailbox", one_of_each=True)
