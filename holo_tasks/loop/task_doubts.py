@@ -1,8 +1,8 @@
 """Compare the texts and answers of the model with the values that its task names.
 
 A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
-unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, or nothing was
-pressed after a text was typed. If the model repeats its call, the call counts.
+unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, nothing was pressed
+after a text was typed, or a button that the task names was never pressed. If the model repeats its call, it counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.elements.target_words import FIELD_ROLES, mentions_field
-from holo_tasks.core.input.pressed_elements import pressed_at
+from holo_tasks.core.input.pressed_elements import names_at, pressed_at
 from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.prompts.tool_calls import (
     AnyCall,
@@ -29,7 +29,7 @@ from holo_tasks.core.prompts.tool_calls import (
 )
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.outside_text import is_placeholder, named
-from holo_tasks.core.texts.task_values import TaskValues, loose
+from holo_tasks.core.texts.task_values import TaskValues, loose, mentions_label
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.presses.named_click import INSISTED, Record
 from holo_tasks.loop.services import Services
@@ -46,6 +46,8 @@ MISSING = "the task names {}, which you have neither typed nor chosen, and the s
 UNSENT = "nothing was pressed after you typed ‘{}’"
 UNTYPED = "you clicked into ‘{}’ and typed nothing after that"
 UNPRESSED = "{} was never pressed"
+PRESSED_BY_WORDS = frozenset({"button", "toggle button", "menu item"})
+"""Roles of the controls that a task names if it says what to press."""
 DOUBT = "Your answer was not taken yet: {}. If the work is done all the same, give the same answer again."
 
 
@@ -68,6 +70,8 @@ class TaskDoubts:
     _entered: str = ""
     """The model's words for a field, if its last action was a click into it."""
     _has_acted: bool = False
+    _used_keys: bool = False
+    """Whether keys were pressed that may stand for a button."""
     _withheld: AnyCall | None = None
     _told: set[str] = field(default_factory=set)
 
@@ -95,20 +99,21 @@ class TaskDoubts:
                 self._written.append(call.content)
                 sent = isinstance(call, WriteCall) and (call.press_enter or call.content.endswith(("\n", "\t")))
                 self._unsent = "" if sent or is_placeholder(call.content) else call.content
+                self._used_keys |= sent
             case ClickCall() | DoubleClickCall() | DragAndDropCall():
-                self._written.append(call.element)
+                self._written += [call.element, *_names_hit(call, before, tree)]
                 if isinstance(call, ClickCall) and _is_field(call, before, tree):
                     self._entered = call.element
                 else:
                     self._unsent = ""
             case HotkeyCall(keys=keys) if not set(keys) <= MOVES_ONLY:
-                self._unsent = ""
+                self._unsent, self._used_keys = "", True
             case HoldAndTapKeyCall():
-                self._unsent = ""
+                self._unsent, self._used_keys = "", True
 
     def pressed_otherwise(self) -> None:
         """Note that a sequence or a person has worked on the screen."""
-        self._unsent, self._entered, self.labels, self._has_acted = "", "", (), True
+        self._unsent, self._entered, self.labels, self._has_acted, self._used_keys = "", "", (), True, True
 
     async def unfinished(self, services: Services, seen: NewestScreen, answer: str, pressed: bool) -> str:
         """Return why an answer is sent back, in sentences for the model; empty if it is taken.
@@ -128,8 +133,8 @@ class TaskDoubts:
             doubts.append(UNSENT.format(named(self._unsent)))
             if doubts[-1] in self._told and self.work:
                 self.may_end_typed.add(self.work)
-        elif self.labels and not pressed:
-            doubts.append(UNPRESSED.format(" or ".join(f"‘{label}’" for label in self.labels)))
+        elif left := self.labels if self.labels and not pressed else await self._named_buttons(services):
+            doubts.append(UNPRESSED.format(" or ".join(f"‘{named(label)}’" for label in left)))
         new = [doubt for doubt in doubts if doubt not in self._told]
         self._told.update(new)
         return DOUBT.format("; ".join(new)) if new else ""
@@ -148,6 +153,19 @@ class TaskDoubts:
             size = seen.redacted.size
             shown += "\n" + await services.screen_text(seen.redacted, Box(0, 0, size.width, size.height))
         return shown
+
+    async def _named_buttons(self, services: Services) -> tuple[str, ...]:
+        """Return the button on the screen that the task names and that was never pressed, if it is the only one.
+
+        Declared buttons count instead of it. A key may have done the same as the button.
+        """
+        if self.labels or self._used_keys or services.elements is None:
+            return ()
+        tree, did = await services.elements.read(), [loose(text) for text in self._written]
+        buttons = (each for each in tree.elements if each.role in PRESSED_BY_WORDS and each.on_screen)
+        found = {each.name for each in buttons if mentions_label(self.task.text, each.name)}
+        left = tuple(name for name in found if not any(loose(name) in text for text in did))
+        return left if len(left) == 1 else ()
 
 
 def _has_read(answer: str, shown: str) -> bool:
@@ -178,6 +196,15 @@ async def _reported(services: Services) -> str:
         return ""
     tree = await services.elements.read()
     return "\n".join(text for one in tree.elements for text in (one.name, one.value) if text)
+
+
+def _names_hit(
+    call: ClickCall | DoubleClickCall | DragAndDropCall, before: NewestScreen, tree: ElementTree | None
+) -> tuple[str, ...]:
+    """Return the names of what a press hits."""
+    if tree is None or isinstance(call, DragAndDropCall):
+        return ()
+    return names_at(tree, to_pixel(call.x, call.y, before.shot))
 
 
 def _is_field(call: ClickCall, before: NewestScreen, tree: ElementTree | None) -> bool:

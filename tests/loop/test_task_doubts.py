@@ -19,7 +19,7 @@ from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.task_doubts import TaskDoubts
 from holo_tasks.loop.walk import Walk
-from tests.loop.test_named_click import FIELD, FORM, SAVE, at
+from tests.loop.test_named_click import DELETE, FIELD, FORM, SAVE, at
 from tests.support.element_trees import TellsTree, element, tree_of
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
@@ -28,6 +28,7 @@ from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, 
 GOAL = "File the entry CB-1042 with the amount 1284.50."
 DONE = step("answer", content="done")
 AMOUNT, REFERENCE = step("write", content="1284.50"), step("write", content="CB-1042")
+OTHER = step("click", element="Delete button", **at(DELETE))
 PRESS, INTO = step("click", element="Save button", **at(SAVE)), step("click", element="Amount field", **at(FIELD))
 
 
@@ -130,6 +131,28 @@ async def test_a_value_that_the_screen_shows_is_not_missing() -> None:
 async def test_a_declared_button_that_was_never_pressed_is_named() -> None:
     case = Case(goal="Send the letter.", labels=("Send",))
     assert "‘Send’ was never pressed" in await case.ends()
+
+
+@pytest.mark.parametrize(
+    ("goal", "said", "is_told"),
+    [
+        ("Tick the box and click Save.", [OTHER], True),
+        ("Tick the box and click ‘Save’.", [OTHER], True),
+        ("Tick the box and click Save.", [PRESS], False),
+        ("Tick the box and click Save.", [step("click", element="the lower right corner", **at(SAVE))], False),
+        ("Tick the box and click Save.", [step("hotkey", keys=["ctrl", "s"])], False),
+        ("Save the entry.", [OTHER], False),
+        ("Tick the box to save the entry.", [OTHER], False),
+        ("Tick the box and click Send.", [OTHER], False),
+    ],
+)
+async def test_a_button_that_the_task_names_is_missed_if_it_is_there_and_was_not_pressed(
+    goal: str, said: list[Any], is_told: bool
+) -> None:
+    case = Case(*said, goal=goal)
+    reported = await case.ends()
+    assert ("‘Save’ was never pressed" in reported) == is_told
+    assert bool(reported) == is_told
 
 
 async def test_work_that_only_fills_in_fields_is_doubted_once_in_a_run() -> None:

@@ -86,6 +86,17 @@ def loose(text: str) -> str:
     return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
 
 
+def mentions_label(text: str, label: str) -> bool:
+    """Say whether a text names the label of a control, in the label's own case.
+
+    A label without a capital letter is an ordinary word, and so is the first word of a sentence.
+    """
+    if not any(map(str.isupper, label)) or not 1 < len(label) <= LONGEST:
+        return False
+    found = re.finditer(rf"(?<!\w){re.escape(label)}(?!\w)", text)
+    return any(before[-1:] not in ".!?:\n" for one in found if (before := text[: one.start()].rstrip(" ‘“\"'«")))
+
+
 def is_one_digit_off(one: str, other: str, least: int = LEAST_DIGITS) -> bool:
     """Say whether two texts differ in one digit only, or in the order of two adjacent digits.
 
