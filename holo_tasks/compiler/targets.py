@@ -27,6 +27,8 @@ FEWEST_LETTERS = 2
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
 """A position among several in brackets, in the words of some languages."""
+CAPTIONS = 3
+"""The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""
 MOST_ANCHORS = 12
 """The most texts around a target that are tried as its neighbor."""
 
@@ -119,8 +121,8 @@ def title_of_item(title: str, values: Mapping[str, Value]) -> str:
 def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[Target]:
     field = next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(point)), None)
     near = sorted(sight.lines, key=lambda line: _distance(line.box, field.center if field else point))
-    if field is not None and _is_button(field, near, values):
-        field = None  # a light button looks like a field
+    if field is not None and (_is_button(field, near, values) or _is_bar(field, point, near, values)):
+        field = None  # a light button and a tool bar look like fields
     if field is not None:
         readable = [line for line in near if is_readable(line.text)]
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
@@ -143,6 +145,14 @@ def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -
     words = sum(map(str.isalpha, said.text)) > 1 and templated(said.text, values) == said.text
     room = min(said.box.left - field.left, field.right - said.box.right)
     return words and room >= 0 and abs(said.box.center.x - field.center.x) <= CENTERED
+
+
+def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:
+    """Return whether an apparent field is a bar of buttons: several captions in one row, one of them at the point."""
+    inside = [line for line in lines if field.contains(line.box.center) and is_readable(line.text)]
+    captions = [line for line in inside if templated(line.text, values) == line.text]
+    pressed = next((line for line in captions if hits(line.box, point, of_field=False)), None)
+    return pressed is not None and sum(on_row(line.box, pressed.box) for line in captions) >= CAPTIONS
 
 
 def _anchors(line: Line, near: Sequence[Line], values: Mapping[str, Value]) -> list[Line]:

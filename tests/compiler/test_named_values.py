@@ -164,6 +164,23 @@ def test_a_light_button_is_identified_by_its_text_and_not_by_a_label_nearby() ->
     assert named.field == "Name"
 
 
+def test_a_button_in_a_bar_is_identified_by_its_caption_and_a_field_by_its_label() -> None:
+    bar = Box(10, 100, 600, 60)
+    captions = [line(name, 20 + 120 * place, 135) for place, name in enumerate(("New entry", "Delete", "Print"))]
+    pressed = target_at(Point(45, 130), sight(line("Properties", 300, 60), *captions, fields=(bar,)), {})
+    assert pressed is not None
+    assert (pressed.text, pressed.field) == ("New entry", None)
+    # OCR may split the text of a field in two, and a field that holds the item's values is no bar.
+    split = sight(line("Note", 10, 60), *captions[:2], fields=(bar,))
+    named = target_at(Point(45, 140), split, {})
+    assert named is not None
+    assert named.field == "Note"
+    item = {"what": "New entry", "how": "Delete", "where": "Print"}
+    holding = target_at(Point(45, 140), sight(line("Note", 10, 60), *captions, fields=(bar,)), item)
+    assert holding is not None
+    assert holding.field == "Note"
+
+
 def test_a_capital_i_and_a_small_l_look_alike() -> None:
     assert matches("Ulm", "UIm")
     assert matches("Illinois", "lllinois")
