@@ -25,6 +25,7 @@ from holo_tasks.accessibility.cached_items import (
     newer_item,
     older_item,
     pairs_of,
+    rivals_of,
 )
 from holo_tasks.accessibility.changes import Changes
 from holo_tasks.accessibility.connection import (
@@ -349,8 +350,8 @@ class Application:
         lacking = [
             path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or makes_paragraphs(item)
         ]
-        reported = await self._children_of(connection, lacking)
-        below = dict(zip(lacking, reported, strict=True))
+        below = await self._children_of(connection, lacking)
+        rivals = await self._children_of(connection, rivals_of(items, below))
         for _ in range(DEEPEST):
             if not below or len(items) > MOST_ELEMENTS:
                 return
@@ -359,7 +360,7 @@ class Application:
                 for place, path in enumerate(children or ()):
                     if path not in items:
                         places[path] = above, place
-                    elif has_wrong_parent(path, items, below):
+                    elif has_wrong_parent(path, items, {**rivals, **below}):
                         items[path].above, items[path].index = above, place
                         items[path].node.adopted = True
             wanted = list(places)[:MOST_ELEMENTS]
@@ -380,8 +381,7 @@ class Application:
             for above, paths in below.items()
             if above in items and len({items[path].index for path in paths if items[path].index >= 0}) < len(paths)
         ][:MOST_UNSORTED]
-        reported = await self._children_of(connection, unsure)
-        for above, children in zip(unsure, reported, strict=True):
+        for above, children in (await self._children_of(connection, unsure)).items():
             places = {path: place for place, path in enumerate(children or ())}
             below[above].sort(key=lambda path: places.get(path, len(places)))
         for above, paths in below.items():
@@ -485,10 +485,12 @@ class Application:
         reported = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetChildren", "a(so)")
         return self._own_paths(reported)
 
-    async def _children_of(self, connection: Connection, paths: Sequence[str]) -> list[list[str] | None]:
+    async def _children_of(self, connection: Connection, paths: Sequence[str]) -> dict[str, list[str] | None]:
+        """Return the children that each element lists."""
         asked = [method(path, protocol.ACCESSIBLE, "GetChildren", "a(so)") for path in paths]
         reported = await connection.all(self.bus_name, asked)
-        return [None if each is None else self._own_paths(each) for each in reported]
+        listed = (None if each is None else self._own_paths(each) for each in reported)
+        return dict(zip(paths, listed, strict=True))
 
     def _own_paths(self, reported: Sequence[tuple[str, str]]) -> list[str]:
         return [below for name, below in reported[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]

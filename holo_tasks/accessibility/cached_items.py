@@ -55,6 +55,17 @@ def has_wrong_parent(path: str, items: Mapping[str, CachedItem], children: Mappi
     return parent not in items or (named is not None and path not in named)
 
 
+def rivals_of(items: Mapping[str, CachedItem], children: Mapping[str, Sequence[str] | None]) -> list[str]:
+    """Return the parents that the cache gives to elements that another element lists, if they were not asked yet.
+
+    A password field is not asked: whatever the cache puts inside it stays there, where it is not shown.
+    """
+    listed = ((above, path) for above, paths in children.items() for path in paths or () if path in items)
+    parents = dict.fromkeys(items[path].above for above, path in listed if items[path].above != above)
+    there = (parent for parent in parents if parent in items and parent not in children)
+    return [parent for parent in there if not items[parent].node.protected]
+
+
 def makes_paragraphs(item: CachedItem) -> bool:
     """Return whether a document creates its visible children only on request, as LibreOffice's Writer does."""
     return item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)

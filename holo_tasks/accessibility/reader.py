@@ -24,6 +24,8 @@ from holo_tasks.core.elements.elements import ElementTree
 LONGEST_S = 1.5
 LATE_S = 0.2
 """Seconds to wait for a program that did not answer in time before."""
+UNAWAITED_S = 6.0
+"""Seconds for the reading of such a program, which goes on after the wait. A large tree on a busy machine needs it."""
 MOST_APPLICATIONS = 40
 PROGRAM_SIGNALS = (
     f"type='signal',sender='{protocol.REGISTRY}',path='{protocol.ROOT}'",
@@ -126,7 +128,8 @@ class Reader:
             left = until - time.monotonic()
             reading = app.reading
             if reading is None or reading.done():
-                reading = app.reading = asyncio.create_task(_refresh(app, view, left))
+                most_s = UNAWAITED_S if app.late else left
+                reading = app.reading = asyncio.create_task(_refresh(app, view, most_s))
             done, _ = await asyncio.wait([reading], timeout=max(0.0, min(left, LATE_S) if app.late else left))
             # A slow reading goes on in its task, and the next call may get its result.
             app.late = app.late or not done

@@ -14,6 +14,7 @@ import pytest
 from dbus_fast import Message
 
 from holo_tasks.accessibility import protocol
+from holo_tasks.accessibility import reader as reader_module
 from holo_tasks.accessibility.application import DEEPEST, MOST_ELEMENTS, PARTLY
 from holo_tasks.accessibility.connection import BoundedBus
 from holo_tasks.accessibility.node import NAME_CHARACTERS
@@ -22,14 +23,14 @@ from holo_tasks.accessibility.reader import LONGEST_S, Reader
 from holo_tasks.accessibility.sheet_cells import MOST_CELLS
 from holo_tasks.core.elements.elements import TOO_LATE, ElementTree
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from tests.support.liar import ENTRY, FRAME, INTERFACES, PANEL, PASSWORD, SHOWS, Liar, Told
+from tests.support.liar import CACHED, ENTRY, FRAME, INTERFACES, PANEL, PASSWORD, SHOWS, Liar, Told
 from tests.support.own_bus import own_bus
 
 WINDOW = Box(100, 100, 400, 300)
 SCREEN = Size(1280, 800)
 ROOM_S = 5.0
 """Grace period of a reading on a busy machine."""
-MOST_READINGS = 20
+MOST_READINGS, FEW_READINGS = 20, 6
 MOST_GROWN = 40_000_000
 """Memory for the 8 MB that a program may send: as the fake program's, the bus's and our copy."""
 TEXTS = [*INTERFACES, protocol.TEXT]
@@ -94,7 +95,8 @@ async def test_correct_elements_are_found(address, entered, cached) -> None:
     assert tree.at(Point(111, 111)) is save
 
 
-async def test_a_child_belongs_to_the_element_that_lists_it_despite_the_cached_parent(address, entered) -> None:
+@pytest.mark.parametrize("popups", [("popup", "other_popup"), ()])
+async def test_a_child_belongs_to_the_element_that_lists_it_despite_the_cached_parent(address, entered, popups) -> None:
     """LibreOffice's cache gives one of its parts a wrong parent; the GTK panel that lists this part is right."""
     left, top, width, height = WINDOW.left, WINDOW.top, WINDOW.width, WINDOW.height
     bar, menu, root_pane = (protocol.ROLES.index(role) for role in ("menu bar", "menu", "root pane"))
@@ -102,10 +104,9 @@ async def test_a_child_belongs_to_the_element_that_lists_it_despite_the_cached_p
         own=Told("Form", root_pane, extents=(left, top, width, height - 25), below=[at("own_bar"), at("save")]),
         bar=Told("", bar, extents=(left, top, width, 25), below=[at("file")]),
         inner=Told("", PANEL, extents=(left, top + 25, width, height - 25), below=[at("own")]),
-        popup=Told("", PANEL, extents=(0, 0, 0, 0), above=at("nobody")),
-        other_popup=Told("", PANEL, extents=(0, 0, 0, 0), above=at("nobody_else")),
+        **{name: Told("", PANEL, extents=(0, 0, 0, 0), above=at(f"nobody_{name}")) for name in popups},
     )
-    told[at("window")].below = [at(name) for name in ("bar", "inner", "popup", "other_popup")]
+    told[at("window")].below = [at(name) for name in ("bar", "inner", *popups)]
     told |= {
         at("file"): Told("File", menu, extents=(left, top, 40, 25), above=at("bar")),
         at("own_bar"): Told("", bar, extents=(0, 0, 0, 0), above=at("own"), below=[at("own_file")]),
@@ -342,6 +343,26 @@ async def test_a_table_with_wrong_cell_counts_is_read_up_to_the_limit(address, e
         assert told[0].box == Box(110, 110, 50, 20)
         assert PARTLY in tree.why_not
     assert sum(member == "GetAccessibleAt" for _, member in liar.asked) <= MOST_CELLS
+
+
+async def test_a_program_that_needs_longer_than_a_reading_is_read_between_readings(
+    address, entered, monkeypatch
+) -> None:
+    """On a busy machine an office program takes seconds for its tree. Nobody waits for a reading that goes on."""
+    monkeypatch.setattr(reader_module, "LONGEST_S", 0.3)
+    slow = Liar(window(save=Told("Save")), answers={"GetItems": lambda asked: (time.sleep(0.5), items())[1]})
+
+    def items() -> tuple[str, list[object]]:
+        return CACHED, [[slow.item(path) for path in slow.elements]]
+
+    entered.append(slow)
+    await slow.enter(address)
+    reader = Reader(address)
+    first = tree = await read(address, reader)
+    for _ in range(FEW_READINGS):
+        tree = tree if tree.complete else await read(address, reader)
+    assert TOO_LATE in first.why_not
+    assert [each.name for each in tree.find("button")] == ["Save"]
 
 
 async def test_a_program_with_a_too_large_answer_is_skipped(address, entered) -> None:
