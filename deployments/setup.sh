@@ -11,7 +11,8 @@ for_fleet=(postgresql redis-server bubblewrap procps)
 for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-writer libreoffice-gtk3 mousepad thunar claws-mail)
 # Programs that others wrote. PyPI's come from deployments/field.lock, and npm's from deployments/field.
 for_field=(chromium dbus at-spi2-core xdotool homebank gnumeric sqlitebrowser mc xterm)
-for_field+=(libreoffice-calc libreoffice-gtk3 claws-mail)
+for_field+=(libreoffice-calc libreoffice-gtk3 claws-mail grisbi)
+for_field+=(libreoffice-base libreoffice-sdbc-hsqldb libreoffice-writer default-jre)
 for_field+=(jabref libatk-wrapper-java-jni x11-utils gnome-text-editor calibre firefox-esr tryton-client)
 # A Node.js of another make brings its npm along, and excludes Debian's.
 command -v npm >/dev/null || for_field+=(nodejs npm)

@@ -10,8 +10,10 @@ from benchmarks.field.programs.claws_mail import ClawsMail
 from benchmarks.field.programs.django_admin import DjangoAdmin
 from benchmarks.field.programs.gnome_text_editor import GnomeTextEditor
 from benchmarks.field.programs.gnumeric import Gnumeric
+from benchmarks.field.programs.grisbi import Grisbi
 from benchmarks.field.programs.homebank import HomeBank
 from benchmarks.field.programs.jabref import JabRef
+from benchmarks.field.programs.libreoffice_base import Base
 from benchmarks.field.programs.libreoffice_calc import Calc
 from benchmarks.field.programs.midnight_commander import MidnightCommander
 from benchmarks.field.programs.sqlitebrowser import SqliteBrowser
@@ -21,7 +23,7 @@ from benchmarks.field.programs.wagtail import Wagtail
 
 EVERY: tuple[type[Program], ...] = (
     *(HomeBank, Gnumeric, DjangoAdmin, SqliteBrowser, MidnightCommander),
-    *(Calc, Calibre, ClawsMail, GnomeTextEditor),
+    *(Calc, Base, Calibre, ClawsMail, GnomeTextEditor, Grisbi),
     *(JabRef, TiddlyWiki, Tryton, Wagtail),
 )
 PROGRAMS: Mapping[str, type[Program]] = {each.name: each for each in EVERY}
