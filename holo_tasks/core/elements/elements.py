@@ -21,7 +21,7 @@ COVERED = "covered"
 """State added by this library: another program's window covers the element's middle, so a press would not reach it."""
 TOO_LATE = "it did not answer in time"
 """The note of an application whose elements may be those of a moment ago."""
-PASSWORD = "password field"
+PASSWORD, TEXT_FIELD = "password field", "text field"
 NOWHERE = Box(0, 0, 0, 0)
 """The box of an element that is not on the screen."""
 
@@ -222,11 +222,18 @@ class ElementTree:
         If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box
         as focused, so elements that are not on the screen come last. It also marks the current tab of each list of
         tabs, so a tab counts only if its list claims the focus, too, or if nothing else does.
+
+        Returns ``None`` if several fields side by side claim it, as all fields of a form in LibreOffice do.
         """
         focused = [element for element in self.elements if FOCUSED in element.states]
         found = [element for element in focused if element.on_screen] or focused
         found = [each for each in found if ACTIVE in self.elements[self._tops[each.id]].states] or found
-        return next(iter(reversed([each for each in found if not self._is_current_tab(each)] or found)), None)
+        last = next(iter(reversed([each for each in found if not self._is_current_tab(each)] or found)), None)
+        return None if last is not None and any(self._are_fields_of_a_form(last, each) for each in found) else last
+
+    def _are_fields_of_a_form(self, one: Element, other: Element) -> bool:
+        """Return whether two elements are different text fields in the same container."""
+        return one.id != other.id and one.role == other.role == TEXT_FIELD and one.parent == other.parent
 
     def _is_current_tab(self, element: Element) -> bool:
         """Return whether an element is a tab whose list does not claim the keyboard focus."""

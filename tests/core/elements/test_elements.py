@@ -118,6 +118,22 @@ def test_a_tab_has_the_focus_if_its_list_has_it_too_or_nothing_else_has_it(
     assert found.id == wanted
 
 
+@pytest.mark.parametrize(("role", "above", "wanted"), [("text field", 1, None), ("text field", 0, 3), ("cell", 1, 3)])
+def test_nothing_has_the_focus_if_all_fields_of_a_form_claim_it(role: str, above: int, wanted: int | None) -> None:
+    """In a form of LibreOffice Base every field claims the focus. Other programs mark the last one of them rightly."""
+    place = Box(0, 0, 10, 10)
+    tree = ElementTree(
+        (
+            element(0, "window", "Form", place, -1, ACTIVE),
+            element(1, "document", "", place, 0),
+            element(2, role, "Clerk", place, 1, FOCUSED),
+            element(3, role, "Result", place, above, FOCUSED),
+        )
+    )
+    found = tree.focused()
+    assert (None if found is None else found.id) == wanted
+
+
 def test_ancestors_go_up_to_the_window() -> None:
     button = FORM.elements[2]
     assert [each.role for each in FORM.ancestors(button)] == ["panel", "window"]
