@@ -20,46 +20,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holo_tasks.compiler.marks import LONGEST, is_heading
+from holo_tasks.compiler.closing_words import agrees_to, closes, folded, has_topic, may_mean_closing, topic_words
+from holo_tasks.compiler.overlays import MARGIN, around, mark_of, name_of, remains, removed
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.steps import as_written, target_of
-from holo_tasks.compiler.targets import is_of_item, is_readable
+from holo_tasks.compiler.targets import is_of_item
 from holo_tasks.core.elements.element_anchors import FIELDS
-from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
-from holo_tasks.vision.screen_text import Line, Sight, matches, plain
+from holo_tasks.vision.screen_text import Line, Sight
 
-CLOSING = re.compile(
-    r"\W*(close( (the )?(tip|hint|window|dialog|banner|message|notice|notification|panel|this))?|dismiss( all)?|got it|"
-    r"hide|not now|maybe later|later|skip( (tour|this|for now))?|no,? thanks|remind me later|x|×|✕|✖)\W*",
-    re.IGNORECASE,
-)
-"""Words on a control that only closes something."""
-AGREEING = re.compile(
-    r"\W*(ok|okay|continue|understood|i understand|(accept|allow|reject|decline)( all)?( cookies)?|i? ?agree|"
-    r"(only )?(necessary|essential)( cookies| only)?|(stay|keep me) (signed|logged) (in|on)|extend( session)?)\W*",
-    re.IGNORECASE,
-)
-"""Words on a control that also agrees to something. They count only together with a topic."""
-TOPICS = re.compile(
-    r"\b(tips? of the (day|week)|daily tip|did you know|quick tip|tips (and|&) tricks|"
-    r"(uses?|accept|about|our|these|all|necessary) cookies|cookie (settings|policy|consent|preferences|notice)|"
-    r"session (will|is|has|is about to)\b.*|session (warning|time-?out)|signed out soon|what.?s new|"
-    r"new (version|features?)|updates? (is |are )?available|software update|release notes|newsletter|"
-    r"(allow|show|enable|turn on) notifications|survey|rate (us|this)|give (us )?feedback|getting started|"
-    r"welcome (to|back)|take a tour)\b",
-    re.IGNORECASE,
-)
-"""Topics of texts that programs and pages show by themselves."""
-MARGIN = 60
-"""The distance in pixels from the texts of an overlay to its edge."""
-LARGEST = 0.6
-"""The largest share of the picture that the texts of an overlay may take."""
-LEAST_WORDS, MOST_WORDS = 3, 5
-"""The fewest and the most words of a part of a text that identify an overlay."""
 Sights = Mapping[Picture, Sight]
 
 
@@ -78,11 +50,8 @@ class Interruption:
 
     @property
     def mark(self) -> str:
-        """The text that identifies it, as a pattern: the text with its topic, its heading, or its first text."""
-        texts = [line for line in self.shown if is_readable(line.text)]
-        ranked = sorted(texts, key=lambda line: (not TOPICS.search(line.text), not is_heading(line), line.box.top))
-        marks = (_fixed_part(line.text.strip().replace("*", "")) for line in ranked)
-        return next(filter(None, marks), "")
+        """The text that identifies it, as a pattern."""
+        return mark_of(self.shown)
 
     @property
     def target(self) -> Target | None:
@@ -107,12 +76,12 @@ class Interruption:
             box = find(target, {}, replace(self.on, elements=None))
         except NotFound:
             return target.is_named and target.text is None  # the tree of the recording has this element
-        return _around(box, MARGIN // 4).contains(self.step.points[0])
+        return around(box, MARGIN // 4).contains(self.step.points[0])
 
     @property
     def name(self) -> str:
         """A name made of its mark."""
-        return re.sub(r"[^a-z0-9]+", "-", self.mark.casefold()).strip("-")[:40].strip("-") or "interruption"
+        return name_of(self.mark)
 
     @property
     def written(self) -> dict[str, Any]:
@@ -150,9 +119,9 @@ def closed_in(recording: Recording, sights: Sights) -> Iterator[Interruption]:
         on, after = sights[step.before], sights[step.after]
         shown = removed(on, after, step.points[0])
         words = _words_on(step, on)
-        topic = any(TOPICS.search(line.text) for line in shown)
-        wanted = any(TOPICS.search(line.text) and _is_asked_for(line.text, recording.goal) for line in shown)
-        if not shown or wanted or not (_is_any(words, CLOSING) or (topic and _is_any(words, AGREEING))):
+        topic = any(has_topic(line.text) for line in shown)
+        wanted = any(_is_asked_for(line.text, recording.goal) for line in shown)
+        if not shown or wanted or not (any(map(closes, words)) or (topic and any(map(agrees_to, words)))):
             continue
         texts = [line for line in shown if line.text not in words]
         if before is not None and _opened_it(before, after, sights):
@@ -173,39 +142,13 @@ def _opened_it(before: RecordedStep, after: Sight, sights: Sights) -> bool:
     if target is not None and (target.field is not None or target.role in FIELDS):
         return False
     every = [*((line, after) for line in sight.lines), *((line, sight) for line in after.lines)]
-    return all(_remains(line, other) for line, other in every)
+    return all(remains(line, other) for line, other in every)
 
 
 def may_close(step: RecordedStep) -> bool:
     """Return whether a step may have closed something, by the description of its target."""
     said = str(step.arguments.get("element", "")), step.element.get("name", "")
-    words = re.compile(f"{CLOSING.pattern}|{AGREEING.pattern}", re.IGNORECASE)
-    return _is_press(step) and any(words.match(text) for text in said if text)
-
-
-def removed(on: Sight, after: Sight, at: Point) -> list[Line]:
-    """Return the texts that a press removed around it. Returns none if anything else on the page changed."""
-    gone = [line for line in on.lines if not _remains(line, after)]
-    came = [line for line in after.lines if not _remains(line, on)]
-    if not gone:
-        return []
-    box = _bounds([line.box for line in gone], at)
-    if box.area > LARGEST * on.size.width * on.size.height:
-        return []
-    around = _around(box, MARGIN)
-    return gone if all(around.intersects(line.box) for line in came) and around.contains(at) else []
-
-
-def _remains(line: Line, sight: Sight) -> bool:
-    """Return whether a picture shows a line at its place. An overlay may cover a part of it."""
-    text = plain(line.text)
-    for other in sight.lines:
-        if not other.box.intersects(line.box):
-            continue
-        short, long = sorted((text, plain(other.text)), key=len)
-        if matches(line.text, other.text) or (len(short) > 1 and (long.startswith(short) or long.endswith(short))):
-            return True
-    return False
+    return _is_press(step) and any(may_mean_closing(text) for text in said if text)
 
 
 def _without(interruption: Interruption, recordings: Sequence[Recording], sights: Sights) -> list[Sight]:
@@ -218,7 +161,7 @@ def _is_extra(
     interruption: Interruption, recording: Recording, recordings: Sequence[Recording], sights: Sights
 ) -> bool:
     """Return whether another recording did the same without an interruption like this one."""
-    if not _is_any(_words_on(interruption.step, interruption.on), CLOSING):
+    if not any(map(closes, _words_on(interruption.step, interruption.on))):
         return False
     mine = [step.tool for step in recording.steps if step is not interruption.step]
     for other in recordings:
@@ -245,28 +188,13 @@ def _is_press(step: RecordedStep) -> bool:
 
 def _words_on(step: RecordedStep, sight: Sight) -> list[str]:
     """Return the words on the pressed control, as the picture or the program has them."""
-    pressed = [line.text for line in sight.lines if _around(line.box, MARGIN // 4).contains(step.points[0])]
+    pressed = [line.text for line in sight.lines if around(line.box, MARGIN // 4).contains(step.points[0])]
     return [*pressed, *filter(None, [step.element.get("name", "")])]
-
-
-def _is_any(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
-    return any(pattern.fullmatch(text.strip()) for text in words)
-
-
-def _fixed_part(text: str) -> str:
-    """Return a text as a pattern without numbers and without the end of a long text; empty if little remains."""
-    words = text.split()
-    fixed = words[: next((place for place, word in enumerate(words) if any(map(str.isdigit, word))), len(words))]
-    if len(fixed) < len(words) and len(fixed) < LEAST_WORDS:
-        return ""
-    if len(fixed) == len(words) and len(text) <= LONGEST:
-        return text
-    return f"{' '.join(fixed[:MOST_WORDS])}*"
 
 
 def _is_asked_for(text: str, goal: str) -> bool:
     """Return whether a goal names the topic of a text, such as the settings for cookies."""
-    return any(found[0].split()[0].casefold() in goal.casefold() for found in TOPICS.finditer(text))
+    return any(word in folded(goal) for word in topic_words(text))
 
 
 def _values(recording: Recording) -> Iterator[str]:
@@ -275,13 +203,3 @@ def _values(recording: Recording) -> Iterator[str]:
     yield from (str(step.arguments["content"]) for step in recording.steps if "content" in step.arguments)
     yield from re.findall(r'[^{}\[\]",:]+', recording.answer)
     yield from re.findall(r"[\w-]*\d[\w-]*", recording.answer)
-
-
-def _bounds(boxes: Sequence[Box], at: Point) -> Box:
-    left, top = min([at.x, *(box.left for box in boxes)]), min([at.y, *(box.top for box in boxes)])
-    right, bottom = max([at.x, *(box.right for box in boxes)]), max([at.y, *(box.bottom for box in boxes)])
-    return Box(left, top, right - left, bottom - top)
-
-
-def _around(box: Box, margin: int) -> Box:
-    return Box(box.left - margin, box.top - margin, box.width + 2 * margin, box.height + 2 * margin)

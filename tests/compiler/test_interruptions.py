@@ -55,6 +55,8 @@ def made(home: Path, *traces: str) -> tuple[Playbook, str]:
         (["This page uses cookies", "Accept all"], "Accept all", "This page uses cookies"),
         (["Your session will end in 60 seconds", "Stay signed in"], "Stay signed in", "Your session will end in*"),
         (["What's new in version 7", "Got it"], "Got it", "What's new in version*"),
+        (["Tipp des Tages", "Notizen lassen sich sortieren", "Nicht jetzt"], "Nicht jetzt", "Tipp des Tages"),
+        (["Nous utilisons des cookies", "Tout refuser"], "Tout refuser", "Nous utilisons des cookies"),
     ],
 )
 def test_what_was_closed_over_the_page_may_come_at_any_time_or_never(
@@ -83,6 +85,8 @@ def test_what_was_closed_over_the_page_may_come_at_any_time_or_never(
         (["TIP OF THE DAY", "The note AB-1207 is the newest", "Close"], "Close"),
         (["TIP OF THE DAY", "Answer S-4137 first", "Close"], "Close"),
         (["TIP OF THE DAY", "Send the notes now", "Send"], "Send"),
+        (["Die Notiz ist gesperrt", "Weiter"], "Weiter"),
+        (["Le client est inconnu", "Fermer"], "Fermer"),
     ],
 )
 def test_a_step_of_the_task_is_no_interruption(tmp_path: Path, texts: list[str], close: str) -> None:

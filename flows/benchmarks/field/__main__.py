@@ -109,6 +109,27 @@ async def _program(program: Program, shelf: Shelf, folder: Path, options: argpar
             why = f"{type(error).__name__}: {error}"
             result = Result(program=program.name, kind="replay", drift=drift, item=number, verdict="failed", why=why)
         _keep(shelf, result)
+    if options.heal:
+        await _healed(program, shelf, folder, options)
+
+
+async def _healed(program: Program, shelf: Shelf, folder: Path, options: argparse.Namespace) -> None:
+    """Heal the playbook after each drift that was handed over, and replay the next item; do what is missing."""
+    from benchmarks.field.healing import healed, needs_healing, replayed_healed
+
+    done = shelf.read()
+    for drift, number in needs_healing(done, program.name):
+        made = done.get((program.name, "heal", drift, number))
+        if made is not None or (options.drifts and drift not in options.drifts):
+            continue
+        try:
+            made = await healed(program, folder, (folder / "trace").read_text(), drift, number)
+            _keep(shelf, made)
+            if made.changes:
+                for one in await replayed_healed(program, folder, drift, number):
+                    _keep(shelf, one)
+        except (TimeoutError, OSError) as error:
+            print(f"{program.name}: not healed after {drift}: {type(error).__name__}: {error}", flush=True)
 
 
 async def _by_hand(program: Program, shelf: Shelf, folder: Path) -> None:
@@ -148,6 +169,7 @@ def _options() -> argparse.Namespace:
         "--items", type=int, default=3, metavar="N", help="replayed items of each program (%(default)s)"
     )
     parser.add_argument("--by-hand", action="store_true", help="record the first item by hand, too (needs xdotool)")
+    parser.add_argument("--heal", action="store_true", help="heal the playbook after drifts that were handed over")
     parser.add_argument("--out", type=Path, default=ROOT / "field-output")
     parser.add_argument("--table", action="store_true", help="only print the table of finished runs")
     return parser.parse_args()

@@ -6,9 +6,10 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from benchmarks.field.program import Call, pointed
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.programs.tk_python import tk_python
@@ -27,6 +28,8 @@ tkinter.Label(window, text="Backups can be made once a week.", font=("DejaVu San
 tkinter.Button(window, text="Close", font=("DejaVu Sans", 11), command=window.destroy).pack(pady=14)
 window.mainloop()
 """
+CLOSE_AT = 100
+"""Distance in pixels of the tip's button from its upper edge."""
 
 
 @asynccontextmanager
@@ -57,6 +60,25 @@ async def apply_drift(desktop: VirtualDesktop, drift: str) -> AsyncIterator[None
             await slow
     else:
         yield
+
+
+def call_that_clears(desktop: VirtualDesktop, drift: str) -> Callable[[], Call | None]:
+    """Return a function that returns the press on the tip's button *Close*, or ``None`` while no tip is there."""
+    display = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+
+    def clears() -> Call | None:
+        if drift != "tip":
+            return None
+        find = ["xdotool", "search", "--onlyvisible", "--name", "^Did you know"]
+        found = subprocess.run(find, env=display, capture_output=True, text=True).stdout.split()
+        if not found:
+            return None
+        ask = ["xdotool", "getwindowgeometry", "--shell", found[0]]
+        told = subprocess.run(ask, env=display, capture_output=True, text=True, check=True).stdout
+        at = {name: int(value) for name, value in (line.split("=") for line in told.split())}
+        return pointed(at["X"] + at["WIDTH"] / 2, at["Y"] + CLOSE_AT, "Close", desktop.size)
+
+    return clears
 
 
 async def _slowly(pids: set[int], stop: asyncio.Event) -> None:

@@ -10,7 +10,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
-Kind: TypeAlias = Literal["model", "compile", "replay", "by hand", "replay by hand"]
+Kind: TypeAlias = Literal[
+    *("model", "compile", "replay", "by hand", "replay by hand"),
+    *("heal", "replay healed", "replay healed unchanged"),
+]
 Verdict: TypeAlias = Literal["right", "handed over", "silently wrong", "harm", "failed"]
 """“Harm” is a run that was handed over after an unwanted effect; “failed” is a program that did not start."""
 
@@ -31,6 +34,8 @@ class Result(BaseModel):
     fewest: int = 0
     by_model: tuple[str, ...] = ()
     """The steps of the playbook that need the model, with the reasons."""
+    changes: tuple[str, ...] = ()
+    """The changes of the playbook that the library proposed and that were accepted."""
     steps: int = 0
     seconds: float = 0.0
     cpu_s: float = 0.0
@@ -64,6 +69,7 @@ HEADINGS = (
     "compiled",
     "other items, model off",
     "under drift, model off",
+    "healed",
     "recorded by hand",
     "replayed from that",
     "silently wrong",
@@ -85,6 +91,9 @@ def markdown(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[s
         if one.verdict != "right" and one.program in titles:
             where = f"{titles[one.program]}, {one.kind} of item {one.item}, drift {one.drift}"
             yield f"* {where}: {one.verdict}: {one.why[:300]}"
+        if one.kind == "heal" and one.verdict == "right":
+            where = f"{titles.get(one.program, one.program)}, healed after the drift {one.drift}"
+            yield f"* {where}: {'; '.join(one.changes) or one.why}"
         for step in one.by_model:
             yield f"* {titles.get(one.program, one.program)}: {step}"
 
@@ -100,6 +109,7 @@ def _cells(own: Sequence[Result]) -> list[str]:
         ", ".join(_compiled(one) for one in made) or "–",
         _counted([one for one in replays if one.drift == "none"]),
         _counted([one for one in replays if one.drift != "none"]),
+        _healed(own),
         ", ".join(_compiled(one) for one in own if one.kind == "by hand") or "–",
         _counted([one for one in own if one.kind == "replay by hand"]),
         str(wrong),
@@ -110,6 +120,18 @@ def _cells(own: Sequence[Result]) -> list[str]:
 
 def _compiled(one: Result) -> str:
     return f"{one.calls} steps, {len(one.by_model)} by the model" if one.verdict == "right" else one.verdict
+
+
+def _healed(own: Sequence[Result]) -> str:
+    """Return of how many drifts that were handed over the changed playbook does another item, and without the drift."""
+    tried = [one.drift for one in own if one.kind == "heal"]
+    if not tried:
+        return "–"
+    right = {(one.kind, one.drift) for one in own if one.verdict == "right"}
+    done, there, back = (
+        sum((kind, drift) in right for drift in tried) for kind in ("heal", "replay healed", "replay healed unchanged")
+    )
+    return f"{done} of {len(tried)} done with the model, then {there} without it, {back} unchanged"
 
 
 def _counted(replays: Sequence[Result]) -> str:

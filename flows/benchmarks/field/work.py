@@ -13,9 +13,10 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.field.drifts import SMALLER, apply_drift
-from benchmarks.field.oracle import serving
+from benchmarks.field.oracle import Oracle, serving
 from benchmarks.field.program import SIZE, Program, Records, Values
 from benchmarks.field.results import Kind, Result, Verdict
 from holo_tasks import HoloError, pursue, subgoal
@@ -77,7 +78,7 @@ async def opened(program: Program, folder: Path, drift: str) -> AsyncIterator[Pl
             end = time.monotonic() + PATIENCE_S
             while not program.is_ready(await desktop.elements()):
                 if time.monotonic() > end:
-                    await _keep_screen(desktop, folder)
+                    await keep_screen(desktop, folder)
                     raise TimeoutError(f"its first control is not there after {PATIENCE_S:.0f} s")
                 await asyncio.sleep(0.3)  # between two readings of the tree
             before = program.records(folder)
@@ -126,12 +127,13 @@ async def run_by_model(program: Program, folder: Path) -> tuple[Result, str]:
         def look() -> ElementTree:
             return asyncio.run_coroutine_threadsafe(desktop.elements(), loop).result(PATIENCE_S)
 
-        with serving(plan, look, desktop.size) as (oracle, base_url):
-            ended = await _work(place, folder, base_url, item, None)
-        verdict, why = await _judged(place, item, ended)
+        oracle = Oracle(plan, look, desktop.size)
+        with serving(oracle) as base_url:
+            ended = await work(place, folder, base_url, item, None)
+        verdict, why = await judged(place, item, ended)
         if verdict != "right":
-            await _keep_screen(desktop, folder)
-    return _result(program, "model", "none", 0, verdict, why, ended).model_copy(
+            await keep_screen(desktop, folder)
+    return as_result(program, "model", "none", 0, verdict, why, ended).model_copy(
         update={"calls": oracle.calls, "fewest": len(plan)}
     ), ended.trace
 
@@ -161,18 +163,24 @@ async def replayed(
     item = program.items[number]
     name = f"{kind}-{drift}-{number}".replace(" ", "-")
     async with opened(program, folder / name, drift) as place:
-        ended = await _work(place, folder, "http://127.0.0.1:9/v1", item, playbook)
-        verdict, why = await _judged(place, item, ended)
+        ended = await work(place, folder, "http://127.0.0.1:9/v1", item, playbook)
+        verdict, why = await judged(place, item, ended)
         if verdict != "right":
-            await _keep_screen(place.desktop, place.folder)
-    return _result(program, kind, drift, number, verdict, why, ended)
+            await keep_screen(place.desktop, place.folder)
+    return as_result(program, kind, drift, number, verdict, why, ended)
 
 
-async def _work(place: Place, folder: Path, base_url: str, item: Values, playbook: Path | None) -> Ended:
-    """Have an agent of the library do an item: by the model, or by a playbook alone."""
+async def work(
+    place: Place, folder: Path, base_url: str, item: Values, playbook: Path | None, *, heal: bool = False
+) -> Ended:
+    """Have an agent of the library do an item: by the model, or by a playbook, with the model behind it to ``heal``."""
+    layers: list[Script | Literal["model"]] = ["model"] if playbook is None or heal else []
+    if playbook is not None:
+        script = Script(playbook, **_known(playbook, item))
+        layers.insert(0, script.healing("propose") if heal else script)
 
-    @subgoal(layers=[Script(playbook, **_known(playbook, item))] if playbook else ["model"], effect=None)
-    async def work() -> str:
+    @subgoal(layers=layers, effect=None)
+    async def task() -> str:
         said: str = await pursue(place.program.task, data=dict(item))
         return said
 
@@ -192,7 +200,7 @@ async def _work(place: Place, folder: Path, base_url: str, item: Values, playboo
             began, cpu = time.monotonic(), _cpu_s(place.desktop)
             try:
                 async with asyncio.timeout(TIME_S):
-                    why = str(await work())
+                    why = str(await task())
             except HoloError as error:
                 status, why = error.status, " ".join(str(error).split())
             except TimeoutError:
@@ -218,10 +226,10 @@ def _cpu_s(desktop: VirtualDesktop) -> float:
 
 async def judged_without_answer(place: Place, item: Values) -> tuple[Verdict, str]:
     """Judge the work of a person, who gives no answer."""
-    return await _judged(place, item, Ended("answered", "", "", 0, 0.0, 0.0))
+    return await judged(place, item, Ended("answered", "", "", 0, 0.0, 0.0))
 
 
-async def _judged(place: Place, item: Values, ended: Ended) -> tuple[Verdict, str]:
+async def judged(place: Place, item: Values, ended: Ended) -> tuple[Verdict, str]:
     """Judge by the program's own file: exactly the wanted records, and no other change."""
     await asyncio.sleep(LATE_S)
     found = sorted(place.program.records(place.folder))
@@ -234,7 +242,8 @@ async def _judged(place: Place, item: Values, ended: Ended) -> tuple[Verdict, st
     return ("handed over" if found in (before, wanted) else "harm"), f"{ended.status}: {ended.why}; {holds}"[:900]
 
 
-def _result(program: Program, kind: Kind, drift: str, item: int, verdict: Verdict, why: str, ended: Ended) -> Result:
+def as_result(program: Program, kind: Kind, drift: str, item: int, verdict: Verdict, why: str, ended: Ended) -> Result:
+    """Return the result of a run that was judged."""
     return Result(
         program=program.name,
         kind=kind,
@@ -248,7 +257,7 @@ def _result(program: Program, kind: Kind, drift: str, item: int, verdict: Verdic
     )
 
 
-async def _keep_screen(desktop: VirtualDesktop, folder: Path) -> None:
+async def keep_screen(desktop: VirtualDesktop, folder: Path) -> None:
     """Write the elements of the screen as text, so that a person can see why a run stopped."""
     tree = await desktop.elements()
     lines = [
