@@ -20,9 +20,10 @@ from holo_tasks.compiler.steps import as_written
 from holo_tasks.compiler.targets import target_at, templated
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.texts.outside_text import is_placeholder
+from holo_tasks.healing.certainty import check_target, values_of_step
 from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.loops import LoopPlace
 from holo_tasks.scripts.misfit import Misfit
-from holo_tasks.scripts.playbook import ListStep
 from holo_tasks.scripts.resuming import is_in_field
 from holo_tasks.scripts.rules import find, is_visible
 from holo_tasks.scripts.steps_and_targets import Action, Target
@@ -30,6 +31,7 @@ from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 
 Status = Literal["open", "applied", "rejected"]
+Kind = Literal["target", "screen", "interruption"]
 _PLACE = re.compile(r"\{[a-z_][a-z0-9_]*(?::[^{}]+)?\}")
 
 
@@ -37,7 +39,9 @@ class Proposal(BaseModel):
     """A proposed change of one step, identified by its rule and the place of the action in the rule.
 
     ``kind`` is ``target`` for one more way to find the step's target. It is ``screen`` for one more list of texts that
-    identifies the rule's screen. ``old`` is the present value and ``new`` the proposed one, as a playbook writes them.
+    identifies the rule's screen, and ``interruption`` for something that lay over the screen and was closed; its rule
+    is then the name of the interruption. ``old`` is the present value and ``new`` the proposed one, as a playbook
+    writes them.
 
     ``verified`` means that the new target is unique on the screen on which the model acted, and that the expected
     result followed. ``run`` is the trace of the first run, and ``times`` counts the runs that proposed it. ``reason``
@@ -48,7 +52,7 @@ class Proposal(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
-    kind: Literal["target", "screen"] = "target"
+    kind: Kind = "target"
     goal: str
     rule: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
     place: int
@@ -76,6 +80,8 @@ class Proposal(BaseModel):
         old, new = _yaml(self.old), _yaml(self.new)
         if self.kind == "screen":
             return [f"  rule {self.rule}", f"    screen: {old}", f"  + or_screen: {new}"]
+        if self.kind == "interruption":
+            return ["  interruptions:", f"  + {self.rule}: {new}"]
         return [f"  rule {self.rule}: {self.step}", f"  - {old}", f"  + {old}, or: {new}"]
 
 
@@ -84,7 +90,8 @@ class ModelsStep:
     """A step that did not fit and that the model did instead.
 
     ``point`` is where the model acted. ``counted`` says whether its action counted as the step. ``held`` says whether
-    the expected result was seen, or ``None`` if the playbook names none.
+    the expected result was seen, or ``None`` if the playbook names none. ``closed`` are the screens before and after a
+    single press that cleared the way. ``place`` is the step as the playbook's file has it, if its goal has loops.
     """
 
     goal: str
@@ -95,13 +102,16 @@ class ModelsStep:
     counted: bool
     held: bool | None
     run: str
+    closed: tuple[Sight, Sight] | None = None
+    place: LoopPlace | None = None
 
 
 def proposal_of(done: ModelsStep, folder: Path | None = None) -> Proposal | None:
     """Return the proposed target, or ``None`` if the model's action does not give another way to the same target.
 
     The proposal contains only text that may leave this machine, and no value of an item. A target with a picture is
-    changed only if it also has a text, and if the picture is in ``folder`` itself.
+    changed only if it also has a text, and if the picture is in ``folder`` itself. Raises `NotProposed` if the new way
+    may mean another control for another item.
     """
     targets = done.misfit.action.targets
     if done.misfit.cause not in ("target", "failed", "screen") or not done.counted or done.point is None:
@@ -109,11 +119,14 @@ def proposal_of(done: ModelsStep, folder: Path | None = None) -> Proposal | None
     if len(targets) != 1 or any(_is_by_picture(way, folder) for way in targets[0].ways):
         return None
     old, shown = targets[0], done.sight.shown or done.sight
-    new = _way_to(done.point, shown, done.values, of_field=old.field is not None)
+    own = values_of_step(done.place, done.values)
+    new = way_to(done.point, shown, own, of_field=old.field is not None)
     if new is None or _holds_item(new) or new in old.ways:
         return None
-    verified = bool(done.held) and done.misfit.cause != "screen" and _finds(done, old, new)
-    return _proposal(done, done.point, "target", as_written(old), as_written(new), verified=verified)
+    check_target(old, new, done.point, shown, done.place, done.values)
+    sure = done.misfit.cause != "screen" and not any(way.place for way in old.ways)
+    verified = bool(done.held) and sure and _finds(done, old, new)
+    return proposal_for(done, done.point, "target", as_written(old), as_written(new), verified=verified)
 
 
 def _is_by_picture(way: Target, folder: Path | None) -> bool:
@@ -131,8 +144,6 @@ def screen_proposal_of(done: ModelsStep) -> Proposal | None:
     """
     rule, shown = done.misfit.rule, done.sight.shown or done.sight
     known = [wanted for wanted in rule.screen if isinstance(wanted, str)]
-    if isinstance(done.misfit.action, ListStep):  # a step has one list of conditions
-        return None
     if done.misfit.cause != "screen" or not done.counted or done.point is None or len(known) < len(rule.screen):
         return None
     visible = [wanted for wanted in known if is_visible(wanted, done.values, shown)]
@@ -143,22 +154,26 @@ def screen_proposal_of(done: ModelsStep) -> Proposal | None:
     new = [*(text for text in headings[:1] if text not in visible), *visible]
     if any(set(new) == set(screen) for screen in rule.screens):
         return None
-    return _proposal(done, done.point, "screen", known, new, verified=False)
+    return proposal_for(done, done.point, "screen", known, new, verified=False)
 
 
-def _proposal(
-    done: ModelsStep, point: Point, kind: Literal["target", "screen"], old: Any, new: Any, *, verified: bool
+def proposal_for(
+    done: ModelsStep, point: Point, kind: Kind, old: Any, new: Any, *, verified: bool, name: str = ""
 ) -> Proposal:
-    size = done.sight.size
-    identity = json.dumps([done.goal, done.misfit.rule.id, done.misfit.place, kind, new], sort_keys=True)
+    """Return a proposal for a step, or for an interruption of a ``name``, in the words of the playbook's file."""
+    size, place, misfit = done.sight.size, done.place, done.misfit
+    if place is not None:
+        old, new = (json.loads(place.as_written(json.dumps(one))) for one in (old, new))
+    rule, number = (name, 0) if name else (misfit.rule.id if place is None else place.rule, misfit.place)
+    identity = json.dumps([done.goal, rule, number, kind, new], sort_keys=True)
     return Proposal(
         id=hashlib.sha256(identity.encode()).hexdigest()[:8],
         kind=kind,
         goal=done.goal,
-        rule=done.misfit.rule.id,
-        place=done.misfit.place,
-        step=done.misfit.action.thought,
-        why=done.misfit.why,
+        rule=rule,
+        place=number,
+        step=misfit.action.thought if place is None else place.said,
+        why=misfit.why if place is None else place.as_written(misfit.why),
         old=old,
         new=new,
         verified=verified,
@@ -167,7 +182,7 @@ def _proposal(
     )
 
 
-def _way_to(point: Point, shown: Sight, values: Mapping[str, Value], *, of_field: bool) -> Target | None:
+def way_to(point: Point, shown: Sight, values: Mapping[str, Value], *, of_field: bool) -> Target | None:
     """Return a target that finds only the control at a point: by text, or else by the accessibility tree."""
     found = target_at(point, shown, values)
     if found is None and shown.elements is not None:

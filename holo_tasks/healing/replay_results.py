@@ -6,16 +6,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.healing.apply import apply
+from holo_tasks.healing.certainty import NotProposed, check_items
 from holo_tasks.healing.folder import LAST_RUNS, Counts, GoalCounts, HealingFolder
+from holo_tasks.healing.notices import interruption_proposal_of
 from holo_tasks.healing.proposal import ModelsStep, Proposal, proposal_of, screen_proposal_of
+from holo_tasks.scripts.loops import LoopPlace, places_in
+from holo_tasks.scripts.playbook import load_playbook
 from holo_tasks.scripts.step_outcome import Heal, StepOutcome
+from holo_tasks.scripts.values import Value
 
 NEWEST, TOO_MANY = 5, 3
 """A warning needs a step that did not fit in at least ``TOO_MANY`` of the ``NEWEST`` runs."""
@@ -39,6 +44,7 @@ class FollowedGoal:
     outcomes: Sequence[StepOutcome]
     looks: Sequence[SampleScreen] = ()
     done: Sequence[tuple[ModelsStep, bytes]] = ()
+    values: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,11 +65,10 @@ def store_results(file: Path, heal: Heal, followed: FollowedGoal) -> StoredResul
         followed = replace(followed, looks=(), done=())
     folder = HealingFolder(file)
     with folder.locked():
-        proposed, applied, messages = [], [], []
-        kinds = (partial(proposal_of, folder=file.parent), screen_proposal_of)
-        for found, picture in [(kind(done), picture) for done, picture in followed.done for kind in kinds]:
-            if found is None:
-                continue
+        proposed, applied = [], []
+        places = _places(file, followed)
+        made, messages = _made(file, followed, places)
+        for found, picture in made:
             stored = folder.store(*_with_pictures(folder, found, picture))
             if stored.status != "open":
                 continue
@@ -79,12 +84,74 @@ def store_results(file: Path, heal: Heal, followed: FollowedGoal) -> StoredResul
                 folder.look(stored.goal, stored.rule, stored.place).unlink(missing_ok=True)
                 applied.append(stored)
                 messages.append(f"{file}: step ‘{stored.step}’ was changed and is now also found by {stored.new!r}.")
-        _count(folder, followed)
+        _count(folder, _as_written(followed, places))
         waiting = [one for one in proposed if one not in applied]
         if waiting:
             messages.append(f"{len(waiting)} of its steps moved; look at the change: holo-tasks playbook review {file}")
         messages += filter(None, [warning(followed.goal, folder.fits.goals[followed.goal])])
     return StoredResults(tuple(proposed), tuple(applied), tuple(messages))
+
+
+def _places(file: Path, followed: FollowedGoal) -> dict[str, LoopPlace]:
+    """Return the place in the playbook's file of each step of a goal with loops. Empty for other goals."""
+    goal = load_playbook(file).goals.get(followed.goal) if followed.values else None
+    return places_in(goal, followed.values) if goal is not None and goal.lists else {}
+
+
+def _made(
+    file: Path, followed: FollowedGoal, places: Mapping[str, LoopPlace]
+) -> tuple[list[tuple[Proposal, bytes]], list[str]]:
+    """Return the proposals of a run with their pictures, and a sentence for each change that is not certain."""
+    kinds = (partial(proposal_of, folder=file.parent), screen_proposal_of, interruption_proposal_of)
+    made, refused = list[tuple[Proposal, bytes]](), list[str]()
+    for done, picture in followed.done:
+        rule = done.misfit.rule.id
+        placed = replace(done, place=places.get(rule))
+        for kind in kinds:
+            try:
+                found = kind(placed)
+                if found is not None and found.kind != "interruption" and placed.place is not None:
+                    found = _of_loop(found, rule, placed.place, places, followed.outcomes)
+            except NotProposed as why:
+                said = done.misfit.action.thought
+                refused.append(f"{file}: the model did ‘{said}’, and no change is proposed: {why}.")
+                continue
+            if found is not None:
+                made.append((found, picture))
+    differ = _differing(made, {at.rule for at in places.values() if at.each})
+    refused += [f"{file}: the model did {rule} in several ways, and no change is proposed." for rule in differ]
+    return [each for each in made if each[0].kind == "interruption" or each[0].rule not in differ], refused
+
+
+def _of_loop(
+    found: Proposal, rule: str, at: LoopPlace, places: Mapping[str, LoopPlace], outcomes: Sequence[StepOutcome]
+) -> Proposal:
+    """Return a proposal for a step of a goal with loops. It is verified only if it came of all items of the list."""
+    if not at.each:
+        return found
+    sure = check_items(rule, at, places, outcomes)
+    return found.model_copy(update={"verified": found.verified and sure})
+
+
+def _differing(made: Sequence[tuple[Proposal, bytes]], of_loops: Collection[str]) -> list[str]:
+    """Return the steps of loops for which the items gave different proposals of one kind."""
+    ids: dict[tuple[str, int, str], set[str]] = {}
+    for one, _ in made:
+        if one.rule in of_loops:
+            ids.setdefault((one.rule, one.place, one.kind), set()).add(one.id)
+    return [rule for (rule, _, _), found in ids.items() if len(found) > 1]
+
+
+def _as_written(followed: FollowedGoal, places: Mapping[str, LoopPlace]) -> FollowedGoal:
+    """Return the outcomes and sample screens of a goal with loops by the steps of the playbook's file."""
+    if not places:
+        return followed
+    outcomes = [
+        replace(one, rule=places[one.rule].rule, said=places[one.rule].said) if one.rule in places else one
+        for one in followed.outcomes
+    ]
+    looks = [replace(one, rule=places[one.rule].rule) if one.rule in places else one for one in followed.looks]
+    return replace(followed, outcomes=outcomes, looks=looks)
 
 
 def warning(goal: str, fit: GoalCounts) -> str:

@@ -157,6 +157,7 @@ class ListStep(Unnamed):
     """
 
     before: Conditions = Field(default=(), description="conditions that must all hold before it")
+    or_before: Screens = Field(default=(), description="the same in other versions of the program: one list suffices")
     then: Conditions = Field(default=(), alias="after", description="conditions that must all hold after it")
     opens: bool = Field(default=False, description="the list may also begin here, if its conditions hold")
     read: dict[str, Read] = Field(default_factory=dict)
@@ -212,6 +213,7 @@ def rules_of_steps(steps: Sequence[ListStep], dialogs: Labels | None = None) -> 
             Rule.model_construct(
                 id=f"step-{number}",
                 screen=step.before,
+                or_screen=step.or_before,
                 done=(rules[-1].id,) if rules else (),
                 opens=step.opens,
                 once=True,
@@ -308,6 +310,11 @@ class Goal(Part):
             else:
                 found.append(step)
         return tuple(found)
+
+    @property
+    def written_steps(self) -> tuple[ListStep, ...]:
+        """The steps as they are written, with those of each loop once and the names of its values."""
+        return tuple(one for step in self.steps for one in (step.steps if isinstance(step, Loop) else (step,)))
 
     @cached_property
     def rules_of_interruptions(self) -> tuple[Rule, ...]:

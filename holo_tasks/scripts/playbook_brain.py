@@ -260,9 +260,9 @@ class PlaybookBrain:
         self._outcomes.remember(found, walk)
         return found
 
-    async def look(self, walk: Walk) -> Sight:
-        """Return the contents of the newest screen, as far as the rules need them."""
-        return await self._reader.sight(walk, self._needs)
+    async def look(self, walk: Walk, also: ScreenNeeds | None = None) -> Sight:
+        """Return the contents of the newest screen, as far as the rules need them. ``also`` are further contents."""
+        return await self._reader.sight(walk, self._needs if also is None else self._needs | also)
 
     async def resume(
         self, walk: Walk, misfit: Misfit, taken: Taken | None, *, said_done: bool = False

@@ -218,7 +218,7 @@ async def test_an_unwritable_folder_does_not_end_the_run(
 ) -> None:
     HealingFolder(file).path.write_text("in the way")
     heard: Any = SimpleNamespace(log=logging.getLogger("kept"), healing=[])
-    brain: Any = SimpleNamespace(goal="find", outcomes=run("fitted").outcomes)
+    brain: Any = SimpleNamespace(goal="find", values={}, outcomes=run("fitted").outcomes)
     caplog.set_level("INFO", "kept")
     await ReplayResults(brain, file, heal).store(heard, ())
     ((_, _, said),) = caplog.record_tuples

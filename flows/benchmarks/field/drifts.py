@@ -25,10 +25,11 @@ window.geometry("420x160+320+260")
 window.attributes("-topmost", True)
 tkinter.Label(window, text="Did you know?", font=("DejaVu Sans", 14, "bold")).pack(pady=8)
 tkinter.Label(window, text="Backups can be made once a week.", font=("DejaVu Sans", 11)).pack()
-tkinter.Button(window, text="Close", font=("DejaVu Sans", 11), command=window.destroy).pack(pady=14)
+button = tkinter.Button(window, text="Close", font=("DejaVu Sans", 11), command=window.destroy)
+button.place(relx=0.5, y=110, anchor="center")
 window.mainloop()
 """
-CLOSE_AT = 100
+CLOSE_AT = 110
 """Distance in pixels of the tip's button from its upper edge."""
 
 

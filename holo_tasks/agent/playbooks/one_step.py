@@ -17,7 +17,7 @@ from holo_tasks.core.errors import GaveUp, UnusableReply
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, Write
 from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.tool_calls import AnswerCall, MacroCall, WaitCall
+from holo_tasks.core.prompts.tool_calls import AnswerCall, ClickCall, MacroCall, WaitCall
 from holo_tasks.core.prompts.transcript import StepResult, Transcript
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Shot
@@ -34,7 +34,9 @@ from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.resuming import Resumed, Taken
 from holo_tasks.scripts.rules import conditions_in_words
+from holo_tasks.scripts.script_view import ScreenNeeds
 from holo_tasks.scripts.step_outcome import Outcome, StepOutcome
+from holo_tasks.vision.screen_text import Sight
 
 MOST_CALLS = 4
 """Most calls of the model for one step."""
@@ -105,6 +107,7 @@ class Healed:
     """A step that the model did, or whose way it cleared.
 
     ``taken`` is its last action and ``before`` the picture before that. ``number`` outcomes of steps were known then.
+    ``closed`` are the screens before and after its only action if that was a press which cleared the way.
     """
 
     misfit: Misfit
@@ -112,6 +115,7 @@ class Healed:
     taken: Taken | None
     before: Shot | None
     number: int
+    closed: tuple[Sight, Sight] | None = None
 
 
 @dataclass
@@ -126,6 +130,8 @@ class _StepInProgress:
     taken: Taken | None = None
     before: Shot | None = None
     answering: bool = False
+    pressed_on: list[Sight | None] = field(default_factory=list)
+    """For each action the screen with all its texts, or ``None`` if it was no press of the left button."""
 
 
 @dataclass
@@ -196,7 +202,8 @@ class OneStep:
         help_, misfit = self._current(), self._current().misfit
         outcome = self._outcome(help_)
         self.brain.done_by_other(outcome)
-        self.healed.append(Healed(misfit, resumed, help_.taken, help_.before, len(self.brain.outcomes)))
+        closed = await self._closed(walk, help_, resumed)
+        self.healed.append(Healed(misfit, resumed, help_.taken, help_.before, len(self.brain.outcomes), closed))
         if misfit.cause == "effect":
             self.effect_buttons.let_go(self.brain.written_on(misfit.action))
         self._in_progress = None
@@ -204,6 +211,12 @@ class OneStep:
         await walk.record(events.LayerChanged(source=MODEL, target=PLAYBOOK, reason="The playbook fits again."))
         if self.context.correction is not None:
             await walk.look()  # the playbook needs a picture without the model's correction
+
+    async def _closed(self, walk: Walk, help_: _StepInProgress, resumed: Resumed) -> tuple[Sight, Sight] | None:
+        """Return the screens before and after the model's only action, if that was a press which cleared the way."""
+        if resumed.counted or len(help_.pressed_on) != 1 or (on := help_.pressed_on[0]) is None:
+            return None
+        return on, await self.brain.look(walk, ScreenNeeds.TEXT)
 
     def _lend(
         self,
@@ -264,6 +277,9 @@ class OneStep:
             if not pressed and not is_macro:
                 help_.taken = Taken(call, points_of(step, seen.shot), await self.brain.look(walk))
                 help_.before = seen.shot
+                if not isinstance(call, WaitCall):
+                    press = isinstance(call, ClickCall) and call.button == "left"
+                    help_.pressed_on.append(await self.brain.look(walk, ScreenNeeds.TEXT) if press else None)
                 return step
             await walk.record_decision(step)
             why = f"{named(pressed)} was pressed before, and is pressed once only. Nothing was done."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,10 @@ from holo_tasks.loop.walk import Walk
 from holo_tasks.run.run import Run
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.step_outcome import Heal
+from holo_tasks.scripts.values import Value
+
+OF_ITEM = re.compile(r"_\d+_")
+"""What the name of an item's value has in the steps for each item of a list."""
 
 
 @dataclass
@@ -46,7 +51,7 @@ class ReplayResults:
         done = [
             (self._models_step(run, one), one.before.data) for one in healed if one.taken is not None and one.before
         ]
-        followed = FollowedGoal(self.brain.goal, outcomes, tuple(self._looks.values()), done)
+        followed = FollowedGoal(self.brain.goal, outcomes, tuple(self._looks.values()), done, self._values_of_items())
         try:
             kept: StoredResults = await asyncio.to_thread(store_results, self.file, self.heal, followed)
         except (InvalidUsage, OSError) as error:
@@ -68,4 +73,9 @@ class ReplayResults:
         held = bool(went_on) if action.then or by_field else None
         point = one.taken.points[0] if one.taken.points else None
         values, sight = self.brain.values, one.taken.sight
-        return ModelsStep(self.brain.goal, one.misfit, values, point, sight, one.resumed.counted, held, run.trace)
+        counted, closed = one.resumed.counted, one.closed
+        return ModelsStep(self.brain.goal, one.misfit, values, point, sight, counted, held, run.trace, closed)
+
+    def _values_of_items(self) -> dict[str, Value]:
+        """Return the values of the items of lists, by the names that they have in the steps for each item."""
+        return {name: value for name, value in self.brain.values.items() if OF_ITEM.search(name)}
