@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.compiler.targets import is_of_item
 from holo_tasks.core.elements.elements import CELLS, ROWS, Element
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.loops import LoopPlace
@@ -35,7 +35,7 @@ def check_target(
     if place is None:
         return
     texts = [*_texts(new)]
-    if any(is_of_item(text, [str(values[name]) for name in place.foreign]) for text in texts):
+    if any(_has_word(text, str(values[name])) for name in place.foreign for text in texts):
         raise NotProposed("the control has a value of another item of the list on it")
     if not place.each:
         return
@@ -75,6 +75,11 @@ def _texts(target: Target) -> Iterator[str]:
     for way in target.ways:
         named = (way.text, way.field, way.name, way.within, way.holds, *way.relations.values())
         yield from (text for text in named if text)
+
+
+def _has_word(text: str, value: str) -> bool:
+    """Return whether a text has a value as a word of its own."""
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _fields(texts: Iterator[str] | Sequence[str], place: LoopPlace) -> set[str]:

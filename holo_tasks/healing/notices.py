@@ -30,11 +30,11 @@ def interruption_proposal_of(done: ModelsStep) -> Proposal | None:
     on, after = (sight.shown or sight for sight in done.closed)
     pressed = [line for line in on.lines if around(line.box, MARGIN // 4).contains(done.point)]
     shown = [line for line in removed(on, after, done.point) if line not in pressed]
+    if any(is_of_item(line.text, [str(value) for value in done.values.values()]) for line in shown):
+        raise NotProposed("what the model closed names the item, so it may belong to the task")
     mark = mark_of(shown)
     if not mark or after.has(mark):
         return None
-    if any(is_of_item(line.text, [str(value) for value in done.values.values()]) for line in shown):
-        raise NotProposed("what the model closed names the item, so it may belong to the task")
     target = _closer(done.point, on, mark)
     words = [*(line.text for line in pressed), (target.name or "") if target is not None else ""]
     topic = any(has_topic(line.text) for line in shown)
