@@ -29,8 +29,8 @@ button = tkinter.Button(window, text="Close", font=("DejaVu Sans", 11), command=
 button.place(relx=0.5, y=110, anchor="center")
 window.mainloop()
 """
-CLOSE_AT = 110
-"""Distance in pixels of the tip's button from its upper edge."""
+CLOSE_AT = (530, 388)
+"""The middle of the tip's button on the screen."""
 
 
 @asynccontextmanager
@@ -71,13 +71,8 @@ def call_that_clears(desktop: VirtualDesktop, drift: str) -> Callable[[], Call |
         if drift != "tip":
             return None
         find = ["xdotool", "search", "--onlyvisible", "--name", "^Did you know"]
-        found = subprocess.run(find, env=display, capture_output=True, text=True).stdout.split()
-        if not found:
-            return None
-        ask = ["xdotool", "getwindowgeometry", "--shell", found[0]]
-        told = subprocess.run(ask, env=display, capture_output=True, text=True, check=True).stdout
-        at = {name: int(value) for name, value in (line.split("=") for line in told.split())}
-        return pointed(at["X"] + at["WIDTH"] / 2, at["Y"] + CLOSE_AT, "Close", desktop.size)
+        found = subprocess.run(find, env=display, capture_output=True, check=False).stdout.split()
+        return pointed(*CLOSE_AT, "Close", desktop.size) if found else None
 
     return clears
 
