@@ -13,7 +13,9 @@ How a run becomes steps:
   appeared.
 * A step without a safe description is left to the model, with the reason. So is a step that the dry run does not
   repeat on the recorded pictures. Strict settings raise an error instead.
-* `interruptions` takes out what lay over the page and was closed there. `loops` finds the items of one recording.
+* `interruptions` takes out what lay over the page and was closed there. `overlays` finds the texts that a press
+  removed, and `closing_words` has the words of controls and notices in eight languages. `loops` finds the items of one
+  recording.
 * Recordings with different ways become rules. If no rules repeat them, the shortest recording becomes steps.
 
 `recording` reads the steps of a trace, and `read_pictures` reads its pictures by OCR. `probes` makes the probe of a

@@ -99,7 +99,8 @@ def aligned(wanted: Sequence[tuple[str, str]], told: Sequence[tuple[str, str]]) 
         row: list[tuple[float, list[tuple[int, int]]]] = [(0.0, [])]
         for place, other in enumerate(told):
             score, pairs = best[step][place]
-            both = (score + _likeness(one, other), [*pairs, (step, place)])
+            like = _likeness(one, other)
+            both = (score + like, [*pairs, (step, place)] if like else pairs)
             row.append(max(both, best[step][place + 1], row[place], key=lambda each: each[0]))
         best.append(row)
     return best[-1][-1][1]
