@@ -11,8 +11,14 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 Kind: TypeAlias = Literal[
-    *("model", "compile", "replay", "by hand", "replay by hand"),
-    *("heal", "replay healed", "replay healed unchanged"),
+    "model",
+    "compile",
+    "replay",
+    "by hand",
+    "replay by hand",
+    "heal",
+    "replay healed",
+    "replay healed unchanged",
 ]
 Verdict: TypeAlias = Literal["right", "handed over", "silently wrong", "harm", "failed"]
 """“Harm” is a run that was handed over after an unwanted effect; “failed” is a program that did not start."""
