@@ -87,7 +87,9 @@ def store_results(file: Path, heal: Heal, followed: FollowedGoal) -> StoredResul
         _count(folder, _as_written(followed, places))
         waiting = [one for one in proposed if one not in applied]
         if waiting:
-            messages.append(f"{len(waiting)} of its steps moved; look at the change: holo-tasks playbook review {file}")
+            messages.append(
+                f"{len(waiting)} changes of it are proposed; look at them: holo-tasks playbook review {file}"
+            )
         messages += filter(None, [warning(followed.goal, folder.fits.goals[followed.goal])])
     return StoredResults(tuple(proposed), tuple(applied), tuple(messages))
 
