@@ -14,19 +14,19 @@ _CLOSING: Mapping[str, str] = {
     "en": r"close( (the )?(tip|hint|window|dialog|banner|message|notice|notification|panel|this))?|dismiss( all)?|"
     r"got it|hide|not now|maybe later|later|skip( (tour|this|for now))?|no,? thanks|remind me later",
     "de": r"((den |die |das |diese[ns]? )?(hinweis|tipp|fenster|dialog|banner|meldung|mitteilung) )?schliessen|"
-    r"ausblenden|verstanden|alles klar|nicht jetzt|(vielleicht )?spater( erinnern)?|uberspringen|nein,? danke",
-    "fr": r"fermer( (le |la |l.|ce |cette )?(astuce|conseil|fenetre|dialogue|bandeau|message|notification))?|masquer|"
-    r"(j.ai )?compris|pas maintenant|(peut.etre )?plus tard|passer( la visite)?|non,? merci|me le rappeler plus tard",
+    r"ausblenden|verstanden|alles klar|nicht jetzt|(vielleicht )?spater( erinnern)?|rundgang uberspringen|nein,? danke",
+    "fr": r"fermer( (le |la |l.|ce |cette )?(astuce|conseil|fenetre|dialogue|bandeau|message|notification))?|masquer|cacher|"
+    r"(j.ai )?compris|pas maintenant|(peut.etre )?plus tard|passer la visite|non,? merci|me le rappeler plus tard",
     "es": r"cerrar( (el |la |este |esta )?(consejo|sugerencia|ventana|dialogo|aviso|mensaje|notificacion))?|ocultar|"
-    r"entendido|ahora no|(quizas? )?mas tarde|omitir|no,? gracias|recordar(me|melo)? mas tarde",
-    "it": r"chiudi( (il |la |questo |questa )?(suggerimento|finestra|banner|avviso|messaggio|notifica))?|nascondi|"
-    r"(ho )?capito|non ora|(forse )?piu tardi|salta( (il )?tour)?|no,? grazie|ricordamelo piu tardi",
-    "nl": r"((de |het |deze |dit )?(tip|venster|dialoogvenster|banner|melding|bericht) )?sluiten|verbergen|begrepen|"
-    r"niet nu|misschien later|overslaan|nee,? (bedankt|dank (u|je))|herinner me later",
+    r"entendido|ahora no|(quizas? )?mas tarde|omitir la visita|no,? gracias|recordar(me|melo)? mas tarde",
+    "it": r"chiudi( (il |la |questo |questa )?(suggerimento|finestra|dialogo|banner|avviso|messaggio|notifica))?|nascondi|"
+    r"(ho )?capito|non ora|(forse )?piu tardi|salta (il )?tour|no,? grazie|ricordamelo piu tardi",
+    "nl": r"((de |het |deze |dit )?(tip|venster|dialoogvenster|banner|melding|bericht) )?sluiten|sluit( (tip|venster|dialoog|melding))?|verbergen|begrepen|"
+    r"niet nu|misschien later|rondleiding overslaan|nee,? (bedankt|dank (u|je))|herinner me later",
     "pt": r"fechar( (o |a |este |esta )?(dica|janela|dialogo|aviso|mensagem|notificacao))?|ocultar|entendi(do)?|"
-    r"agora nao|(talvez )?mais tarde|(pular|saltar)( o tour)?|nao,? obrigad[oa]|lembrar(.me)? mais tarde",
+    r"agora nao|(talvez )?mais tarde|(pular|saltar) o tour|esconder|nao,? obrigad[oa]|lembrar(.me)? mais tarde",
     "pl": r"zamknij( (to )?(okno|porade|wskazowke|komunikat|powiadomienie|baner))?|ukryj|rozumiem|nie teraz|"
-    r"(moze )?pozniej|pomin|nie,? dziekuje|przypomnij pozniej",
+    r"(moze )?pozniej|nie,? dziekuje|przypomnij pozniej",
 }
 _AGREEING: Mapping[str, str] = {
     "any": r"ok|okay",
@@ -59,7 +59,7 @@ _TOPICS: Mapping[str, str] = {
     "de": r"tipp des tages|wussten sie( schon)?|wusstest du|tipps (und|&) tricks|"
     r"(verwendet|nutzt|verwenden|nutzen|unsere|diese|alle|notwendige) cookies|"
     r"cookie.?(einstellungen|richtlinie|hinweis)|sitzung (lauft|wird|endet|ist)\b.*|was ist neu|"
-    r"neue (version|funktion(en)?)|(update|aktualisierung(en)?) (ist |sind )?verfugbar|"
+    r"neue (version|funktionen)|(update|aktualisierung(en)?) (ist |sind )?verfugbar|"
     r"benachrichtigungen (erlauben|zulassen|einschalten)|umfrage|willkommen (bei|zuruck)",
     "fr": r"(astuce|conseil) du jour|le saviez.vous|trucs et astuces|"
     r"(utilise|utilisons|nos|ces|tous les) (des |les )?cookies|(parametres|politique|gestion) (des |de )?cookies|"
@@ -68,7 +68,7 @@ _TOPICS: Mapping[str, str] = {
     r"bienvenue (sur|dans)",
     "es": r"(consejo|sugerencia|truco) del dia|sabias? que|"
     r"(usa|utiliza|utilizamos|usamos|nuestras|estas|todas las) cookies|(configuracion|politica|aviso) de cookies|"
-    r"sesion (va|caduca|caducara|expira|expirara|esta)\b.*|que hay de nuevo|nuevas? (version|funcion(es)?)|"
+    r"sesion (va|caduca|caducara|expira|expirara|esta)\b.*|que hay de nuevo|nueva version|"
     r"actualizacion(es)? disponibles?|boletin|(permitir|activar) (las )?notificaciones|encuesta|"
     r"bienvenid[oa] (a|de nuevo)",
     "it": r"(suggerimento|consiglio) del giorno|lo sapevi|sapevate che|"
@@ -81,7 +81,7 @@ _TOPICS: Mapping[str, str] = {
     r"welkom (bij|terug)",
     "pt": r"dica do dia|sabia que|(usa|utiliza|utilizamos|usamos|nossos|estes|todos os) cookies|"
     r"(configuracoes|definicoes|politica|aviso) de cookies|sessao (vai|expira|expirara|sera)\b.*|"
-    r"o que ha de novo|novas? (versao|funcao|funcoes|funcionalidades?)|(atualizacao|atualizacoes) disponive(l|is)|"
+    r"o que ha de novo|novas? (versao|funcionalidades?)|(atualizacao|atualizacoes) disponive(l|is)|"
     r"boletim|(permitir|ativar) (as )?notificacoes|pesquisa de satisfacao|bem.vind[oa] (a|ao|de volta)",
     "pl": r"(porada|wskazowka) dnia|czy wiesz|(uzywa|uzywamy|wykorzystuje|nasze|wszystkie) (plikow |pliki )?cookies?|"
     r"(ustawienia|polityka)( plikow)? cookies?|sesja (wygasnie|wygasa|zostanie)\b.*|co nowego|nowa wersja|"

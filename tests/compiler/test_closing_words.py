@@ -37,6 +37,8 @@ DIALOGS = [
     *(("O pedido já existe", "Aceitar"), ("Fechar a fatura?", "Fechar fatura"), ("Deseja apagar?", "Apagar")),
     *(("Zamówienie już istnieje", "Dalej"), ("Usunąć fakturę?", "Usuń"), ("Zamknięcie miesiąca", "Zamknij miesiąc")),
     *(("20 boxes of cookies are ordered", "OK"), ("Close the order", "Close order"), ("Ignorer la ligne", "Ignorer")),
+    *(("Wiersz ma błąd", "Pomiń"), ("La línea tiene un error", "Omitir"), ("La nueva función está vacía", "Guardar")),
+    *(("Vai alla riga", "Salta"), ("De regel is fout", "Overslaan"), ("Die Zeile ist falsch", "Überspringen")),
 ]
 """Dialogs of a task: their text, and the words on the control that is pressed."""
 

@@ -27,8 +27,9 @@ from holo_tasks.scripts.rules import Decision
 WAIT = {"tool_name": "wait", "seconds": 1}
 DONE = {"tool_name": "answer", "content": "done"}
 UNKNOWN = {"tool_name": "answer", "content": "the plan has no such step"}
-ASKED = re.compile(r"^The step(?: that was done)?: (.+)$", re.MULTILINE)
-"""The line of a task that names the single step of a playbook."""
+CLEAR = {"tool_name": "answer", "content": "nothing is in the way"}
+ASKED = re.compile(r"^The step( that was done)?: (.+)$", re.MULTILINE)
+"""The line of a task that names the single step of a playbook, which may be one that must not be done again."""
 THINKS_S = 0.5
 """Seconds for each step, as a fast model takes. Programs finish their work meanwhile."""
 
@@ -75,7 +76,7 @@ class StepOracle(Oracle):
         if found is None:
             raise RequestRefused(400, "one_step_only", "this oracle does single steps of a playbook")
         acted = [turn for turn in turns_of(body) if not turn.failed and turn.tool != "wait"]
-        call = self._clears() or (DONE if acted else self._step(found[1]))
+        call = self._clears() or (DONE if acted else CLEAR if found[1] else self._step(found[2]))
         return Decision(step_of(call), "the step that the playbook asks for")
 
     def _step(self, words: str) -> Call:
