@@ -16,13 +16,15 @@ _CLOSING: Mapping[str, str] = {
     "de": r"((den |die |das |diese[ns]? )?(hinweis|tipp|fenster|dialog|banner|meldung|mitteilung) )?schliessen|"
     r"ausblenden|verstanden|alles klar|nicht jetzt|(vielleicht )?spater( erinnern)?|rundgang uberspringen|nein,? danke",
     "fr": r"fermer( (le |la |l.|ce |cette )?(astuce|conseil|fenetre|dialogue|bandeau|message|notification))?|masquer|"
-    r"cacher|(j.ai )?compris|pas maintenant|(peut.etre )?plus tard|passer la visite|non,? merci|me le rappeler plus tard",
+    r"cacher|(j.ai )?compris|pas maintenant|(peut.etre )?plus tard|passer la visite|non,? merci|"
+    r"me le rappeler plus tard",
     "es": r"cerrar( (el |la |este |esta )?(consejo|sugerencia|ventana|dialogo|aviso|mensaje|notificacion))?|ocultar|"
     r"entendido|ahora no|(quizas? )?mas tarde|omitir la visita|no,? gracias|recordar(me|melo)? mas tarde",
     "it": r"chiudi( (il |la |questo |questa )?(suggerimento|finestra|dialogo|banner|avviso|messaggio|notifica))?|"
     r"nascondi|(ho )?capito|non ora|(forse )?piu tardi|salta (il )?tour|no,? grazie|ricordamelo piu tardi",
     "nl": r"((de |het |deze |dit )?(tip|venster|dialoogvenster|banner|melding|bericht) )?sluiten|"
-    r"sluit( (tip|venster|dialoog|melding))?|verbergen|begrepen|niet nu|misschien later|rondleiding overslaan|nee,? (bedankt|dank (u|je))|herinner me later",
+    r"sluit( (tip|venster|dialoog|melding))?|verbergen|begrepen|niet nu|misschien later|rondleiding overslaan|"
+    r"nee,? (bedankt|dank (u|je))|herinner me later",
     "pt": r"fechar( (o |a |este |esta )?(dica|janela|dialogo|aviso|mensagem|notificacao))?|ocultar|entendi(do)?|"
     r"agora nao|(talvez )?mais tarde|(pular|saltar) o tour|esconder|nao,? obrigad[oa]|lembrar(.me)? mais tarde",
     "pl": r"zamknij( (to )?(okno|porade|wskazowke|komunikat|powiadomienie|baner))?|ukryj|rozumiem|nie teraz|"
