@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.field.drifts import call_that_clears
@@ -19,7 +19,7 @@ from benchmarks.field.work import PATIENCE_S, as_result, judged, keep_screen, op
 from holo_tasks.audit import open_trace
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import Decided
+from holo_tasks.core.events import ActionDone, Decided, Event
 from holo_tasks.healing.decide import decide
 from holo_tasks.healing.decide import opened as open_proposals
 from holo_tasks.healing.folder import HealingFolder
@@ -85,11 +85,23 @@ def plan_of_steps(playbook: Path, trace: str) -> dict[str, int]:
 
     The playbook was made of the oracle's run, so both lists are in the same order. The playbook may lack some steps.
     """
-    decided = [one.event for one in open_trace(trace).records() if isinstance(one.event, Decided)]
-    told = [(one.tool_name, one.thought) for one in decided if one.tool_name != "wait"]
+    told = done_calls(one.event for one in open_trace(trace).records())
     actions = [rule.do[0] for rule in reversed(load_playbook(playbook).goals["work"].rules_of_steps)]
     wanted = [(each.kind, each.thought) for each in actions]
     return {wanted[step][1]: place for step, place in aligned(wanted, told)}
+
+
+def done_calls(events: Iterable[Event]) -> list[tuple[str, str]]:
+    """Return the calls that were carried out, and the answer: kind and words of each. A withheld call comes again."""
+    done: list[tuple[str, str]] = []
+    last: Decided | None = None
+    for event in events:
+        if isinstance(event, Decided):
+            last = None if event.tool_name == "wait" else event
+        elif isinstance(event, ActionDone) and last is not None:
+            done.append((last.tool_name, last.thought))
+            last = None
+    return done if last is None else [*done, (last.tool_name, last.thought)]
 
 
 def aligned(wanted: Sequence[tuple[str, str]], told: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
