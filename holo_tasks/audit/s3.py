@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import re
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -396,6 +397,10 @@ def _is_unsupported(error: aws.ClientError) -> bool:
 
 def _explain_tls(error: aws.SSLError, place: Place) -> str:
     text = _one_line(error)
+    if re.search("Hostname mismatch|IP address mismatch|hostname .* (doesn't|either of) ", text):
+        return f"the certificate of {place.server} is for another host name: use an address with a name in it"
+    if "certificate has expired" in text:
+        return f"the certificate of {place.server} has expired: renew it at the store, or check this machine's clock"
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return (
             f"the certificate of {place.server} is not trusted: set AWS_CA_BUNDLE to a file with the certificate of its"

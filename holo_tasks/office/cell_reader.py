@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
 
-from holo_tasks.office.styles_part import Styles
+from holo_tasks.office.package import BookPackage
+from holo_tasks.office.styles_part import EMPTY, Styles
 from holo_tasks.office.xml_spans import RawCell, Scanner, cell_text
 
 _LETTERS = re.compile("[A-Z]+")
@@ -32,19 +33,30 @@ class CellReader:
         self._epoch = epoch
         self._styles = styles
 
+    @classmethod
+    def of(cls, package: BookPackage) -> CellReader:
+        """Return a reader for the cells of a workbook."""
+        styles = package.related(package.book, "styles")
+        return cls(package.shared_strings(), Styles(package.read(styles.target) if styles else EMPTY), package.epoch())
+
     def cells(self, cells: Iterable[RawCell]) -> dict[int, ReadCell]:
         """Return the cells with content by column number."""
-        found, column = {}, 0
-        for cell in cells:
-            address = cell.attributes.get("r")
-            column = _column(address) if address else column + 1
+        found = {}
+        for column, cell in numbered(cells):
             if cell.formula is not None or cell.text:
-                number_format = self._styles.number_format(int(cell.attributes.get("s", "0")))
+                number_format = self._number_format(cell)
                 is_formula = cell.formula is not None
                 value = f"={cell.formula}" if is_formula else self._value(cell, number_format)
                 if value != "":
                     found[column] = ReadCell(value, number_format, is_formula)
         return found
+
+    def result(self, cell: RawCell) -> Any:
+        """Return the value of a cell; of a formula, the stored result."""
+        return self._value(cell, self._number_format(cell)) if cell.text else None
+
+    def _number_format(self, cell: RawCell) -> str:
+        return self._styles.number_format(int(cell.attributes.get("s", "0")))
 
     def _value(self, cell: RawCell, number_format: str) -> Any:
         from openpyxl.utils import datetime as convert
@@ -69,6 +81,18 @@ class CellReader:
             return from_number(number, self._epoch, timedelta=is_timedelta_format(number_format))
         except (OverflowError, ValueError):
             return number  # beyond the calendar of Python
+
+
+def numbered(cells: Iterable[RawCell]) -> Iterator[tuple[int, RawCell]]:
+    """Return the cells of a row with the numbers of their columns. Raises `ValueError` for two cells in one column."""
+    seen, column = set(), 0
+    for cell in cells:
+        address = cell.attributes.get("r")
+        column = _column(address) if address else column + 1
+        if column in seen:
+            raise ValueError("two cells in one column")
+        seen.add(column)
+        yield column, cell
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from xml.sax.saxutils import unescape
 
 from holo_tasks.core.errors import InvalidUsage
@@ -70,8 +69,7 @@ class ExistingSheet:
         sheets = package.sheets()
         self._index = next(at for at, sheet in enumerate(sheets) if sheet.name == name)
         self.part = sheets[self._index].part
-        settings = scan(package.read(package.book)).first("workbookPr")
-        self._epoch = _epoch(settings.attributes if settings else {})
+        self._epoch = package.epoch()
         self._sheet = SheetPart(package.read(self.part), epoch=self._epoch)
         self._styles_part, self._styles = self._read_styles()
         self._relationships = package.relationships(self.part)
@@ -95,8 +93,7 @@ class ExistingSheet:
 
         The first row always comes first, also if it is empty. Read all rows before anything is written.
         """
-        strings = self._package.related(self._package.book, "sharedStrings")
-        reader = CellReader(self._package.read(strings.target) if strings else b"", self._styles, self._epoch)
+        reader = CellReader(self._package.shared_strings(), self._styles, self._epoch)
         wanted = True
         for number, cells in self._sheet.lines():
             if wanted and number != 1:
@@ -334,10 +331,3 @@ def add_sheet(data: bytes, name: str, pattern: bytes) -> bytes:
     rows = [row for row in scan(pattern, leaf="row").walk() if row.name == "row"]
     package.add_sheet(name, spliced(pattern, [(row.start, row.end, b"") for row in rows]))
     return package.packed()
-
-
-def _epoch(settings: Mapping[str, str]) -> datetime:
-    """Return the first day of a workbook's dates."""
-    from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
-
-    return MAC_EPOCH if settings.get("date1904") in ("1", "true") else WINDOWS_EPOCH

@@ -7,6 +7,7 @@ import posixpath
 import zipfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import count, islice
 from urllib.parse import unquote
 from xml.sax.saxutils import quoteattr
@@ -38,6 +39,7 @@ class Sheet:
     name: str
     part: str
     has_cells: bool
+    is_visible: bool
 
 
 class Package:
@@ -144,7 +146,9 @@ class BookPackage(Package):
         found = []
         for entry in entries.children if entries else []:
             id = next((value for name, value in entry.attributes.items() if name.endswith(":id")), "")
-            found.append(Sheet(entry.attributes["name"], targets[id].target, targets[id].kind == "worksheet"))
+            is_visible = entry.attributes.get("state", "visible") == "visible"
+            has_cells = targets[id].kind == "worksheet"
+            found.append(Sheet(entry.attributes["name"], targets[id].target, has_cells, is_visible))
         return found
 
     def add_sheet(self, name: str, content: bytes) -> None:
@@ -161,9 +165,31 @@ class BookPackage(Package):
         entry = f'<{root.prefix}sheet name={quoteattr(name)} sheetId="{number}" xmlns:r="{OFFICE}" r:id="{id}"/>'
         self.write(self.book, spliced(data, content_edit(data, entries, entry.encode())))
 
+    def epoch(self) -> datetime:
+        """Return the first day of the workbook's dates."""
+        from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
+
+        settings = scan(self.read(self.book)).first("workbookPr")
+        is_late = settings is not None and settings.attributes.get("date1904") in ("1", "true")
+        return MAC_EPOCH if is_late else WINDOWS_EPOCH
+
+    def shared_strings(self) -> bytes:
+        """Return the part with the texts that cells share; empty if there is none."""
+        strings = self.related(self.book, "sharedStrings")
+        return self.read(strings.target) if strings else b""
+
     def related(self, source: str, kind: str) -> Relationship | None:
         """Return the first relationship of this kind."""
         return next((one for one in self.relationships(source) if one.kind == kind), None)
+
+    @property
+    def calculates_on_load(self) -> bool:
+        """Whether programs are to calculate all formulas first, because the stored results may be missing or old.
+
+        XlsxWriter stores 0 for each formula, and relies on this.
+        """
+        setting = scan(self.read(self.book)).first("calcPr")
+        return setting is not None and setting.attributes.get("fullCalcOnLoad") in ("1", "true")
 
     def calculate_on_load(self) -> None:
         """Let programs calculate all formulas when they open the workbook."""

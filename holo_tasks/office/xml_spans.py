@@ -67,6 +67,13 @@ class RawCell:
     attributes: dict[str, str]
     text: str = ""
     formula: str | None = None
+    has_value: bool = False
+    """Whether it has an element for its value, which may be empty."""
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the result of its formula is stored. The result may be an empty text."""
+        return bool(self.text) or (self.has_value and self.attributes.get("t") == "str")
 
 
 class Scanner:
@@ -172,6 +179,7 @@ class Scanner:
                 cell.formula = text
             else:
                 cell.text += text
+                cell.has_value = True
 
     def _said_in_leaf(self, text: str) -> None:
         if self._text is not None:

@@ -5,9 +5,11 @@ A small HTTP server stands in for stores that lack a feature, because no such st
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from holo_tasks.audit.errors import StoreAway, StoreRefused
 from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.stores import Destination
 from holo_tasks.core.errors import InvalidUsage
+from tests.support.remote_servers import certificate
 
 OLD_DATE = "Mon, 05 Jan 2026 10:00:00 GMT"
 
@@ -102,8 +105,12 @@ def test_a_store_that_ignores_the_condition_of_a_write_is_refused(store: Store) 
     bucket(store).check()
 
 
-def test_a_store_without_object_lock_is_not_taken_for_a_busy_one(store: Store) -> None:
-    store.answer = lambda _, path: (501, "NotImplemented") if "object-lock" in path else None
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(501, "NotImplemented"), (404, "ObjectLockConfigurationNotFoundError"), (405, "MethodNotAllowed")],
+)
+def test_a_store_without_object_lock_is_not_taken_for_a_busy_one(store: Store, status: int, code: str) -> None:
+    store.answer = lambda _, path: (status, code) if "object-lock" in path else None
     with pytest.raises(StoreRefused, match="has no object lock"):
         bucket(store, retain_days=7).check()
 
@@ -114,6 +121,25 @@ def test_a_real_store_keeps_one_probe_and_passes_each_check(to_s3: Any, s3: Any,
         where.check()
     kept = bucket.list_objects_v2(Bucket=s3.bucket, Prefix=where.place.prefix)["Contents"]
     assert [one["Key"].rpartition("/")[2] for one in kept] == [".holo-tasks-may-write-once"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("localhost", "is not trusted: set AWS_CA_BUNDLE"), ("other", "is for another host")]
+)
+def test_a_certificate_that_is_not_accepted_is_no_outage(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    """The certificate of an unknown authority, and one for another host."""
+    made, key, _ = certificate(tmp_path, name)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(made, key)
+    store.socket = context.wrap_socket(store.socket, server_side=True, do_handshake_on_connect=False)
+    if name == "other":
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(made))
+    place = Place("evidence", "p", f"https://localhost:{store.server_port}", "us-east-1")
+    with pytest.raises(StoreRefused, match=f"certificate.*{says}") as caught:
+        Bucket(place, Keys(SecretStr("a" * 20), SecretStr("b" * 40)), attempts=1).check()
+    assert not caught.value.transient
 
 
 def test_a_missing_file_of_certificates_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,6 +155,7 @@ async def test_a_client_can_only_restrict_the_servers_options(cli: CommandLine) 
         assert "No run of this id" in await refused(client, "status", run_id="../../etc")
         assert "No run of this id" in await refused(client, "stop", run_id="20260101-000000-00000000")
         added = {"toolCallId": "call_1", "sessionId": "1", "action": "sendMessage", "chatInput": "hi"}  # by n8n
+        added |= {"tool": "stop", "metadata": {}}  # by newer versions of n8n
         assert "No run of this id" in await refused(client, "stop", run_id="20260101-000000-00000000", **added)
         assert "`allow`: Input should be 'read'." in await refused(client, "start", goal="Look.", allow="act")
         wrong = await refused(client, "start", max_steps=0)
