@@ -11,6 +11,7 @@ _SIGNS = re.compile(r"[^\d.,'’\s+\-eE]")
 _NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,'’\s])\d{3})(?:\1\d{3})*")
 _DATE = re.compile(r"(\d{1,4})([./\-\s])(\d{1,2})\2(\d{1,4})")
+_TIME = re.compile(r"(\d{1,2})[:h]([0-5]\d)")
 EXACT_DIGITS = 6
 """Accessibility tells the number of a spin button with six significant digits."""
 
@@ -66,10 +67,16 @@ def same_date(one: str, other: str) -> bool:
     return len(days) == 1 and bool(days & _days(second))
 
 
-def may_be_same_date(one: str, other: str) -> bool:
-    """Say whether two texts are the same date in some order of day and month."""
-    first, second = _DATE.fullmatch(one.strip()), _DATE.fullmatch(other.strip())
-    return first is not None and second is not None and bool(_days(first) & _days(second))
+def times_of(text: str) -> set[tuple[int, int]]:
+    """Return the hour, without its half of the day, and the minute of a time such as ``14:30`` or ``2h30``."""
+    found = _TIME.fullmatch(text.strip())
+    return {(int(found[1]) % 12, int(found[2]))} if found and int(found[1]) < 24 else set()
+
+
+def days_of(text: str) -> set[datetime.date]:
+    """Return the days that a date may mean, in any order of day, month and year; empty if it is no date."""
+    found = _DATE.fullmatch(text.strip())
+    return _days(found) if found else set()
 
 
 def _readings(mantissa: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ whose name the task mentions.
 
 from __future__ import annotations
 
+import datetime
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from holo_tasks.core.texts.outside_text import strings_in
-from holo_tasks.core.texts.same_value import may_be_same_date, same_number
+from holo_tasks.core.texts.same_value import EXACT_DIGITS, days_of, numbers_of, times_of
 
 MOST_VALUES = 20
 """A task with more values is a list or a letter, and is not compared."""
@@ -24,9 +25,14 @@ MOST_TOKENS = 200
 LEAST_DIGITS = 3
 """A token with fewer digits is not compared digit by digit: too many other tokens differ from it in one digit."""
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]{0,100}\}\}")
-_QUOTED = re.compile(r"“([^“”\n]+)”|„([^„“”\n]+)[“”]|‘([^‘’\n]+)’|«([^«»\n]+)»|\"([^\"\n]+)\"")
-_BETWEEN = re.compile(r"[\s“”„‘’«»\"()\[\]{};]+")
+_QUOTED = re.compile(
+    r"“([^“”\n]+)”|„([^„“”\n]+)[“”]|”([^“”\n]+)”|‘([^‘’\n]+)’|«([^«»\n]+)»|»([^«»\n]+)«"
+    r"|「([^「」\n]+)」|『([^『』\n]+)』|\"([^\"\n]+)\""
+)
+_BETWEEN = re.compile(r"[\s“”„‘’«»\"()\[\]{};（）「」『』【】《》，。、；]+")
 _LETTER = re.compile(r"[^\W\d_]")
+_UNCASED = frozenset({"Lo", "Lm", "Mn", "Mc"})
+"""The Unicode categories of letters without capitals, and of the signs on them."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,8 @@ class TaskValues:
 
     def missing_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the values that are in none of the texts, in any format of a number or a date."""
-        read = [(text, loose(text)) for text in texts]
-        return tuple(value for value in self.values if not any(_holds(text, bare, value) for text, bare in read))
+        read = [(loose(text), _Meanings.of(_tokens(text))) for text in texts] if self.values else []
+        return tuple(value for value in self.values if not any(_holds(bare, has, value) for bare, has in read))
 
     def slip_in(self, typed: str) -> Slip | None:
         """Return a token of a typed text that looks like a misread token of the task, or ``None``.
@@ -66,14 +72,14 @@ class TaskValues:
         A whole text is also compared with the task's values, and there one digit is enough.
         """
         whole_text = [value for value in self.values if is_one_digit_off(typed, value, least=1)]
-        if len(whole_text) == 1 and not any(_is_same(typed, value) for value in self.values):
+        if len(whole_text) == 1 and not any(_may_mean(typed, value) for value in self.values):
             return Slip(typed, whole_text[0])
         named, tokens = dict.fromkeys(_tokens(self.text)), _tokens(_PLACEHOLDER.sub(" ", typed))
         if max(len(named), len(tokens)) > MOST_TOKENS:
             return None
         whole, bare = loose(self.text), loose(typed)
         for token in tokens:
-            if loose(token) in whole or any(_is_same(token, one) for one in named):
+            if loose(token) in whole or any(_may_mean(token, one) for one in named):
                 continue
             near = [one for one in named if is_one_digit_off(token, one) and loose(one) not in bare]
             if len(near) == 1:
@@ -115,8 +121,9 @@ def is_one_digit_off(one: str, other: str, least: int = LEAST_DIGITS) -> bool:
 
 def _entries(data: Mapping[str, Any], goal: str) -> Iterable[str]:
     """Yield the texts and numbers of the data whose names the goal mentions."""
+    said = loose(goal)
     for name, value in data.items():
-        if loose(name) not in loose(goal):
+        if loose(name) not in said:
             continue
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield str(value)
@@ -125,7 +132,14 @@ def _entries(data: Mapping[str, Any], goal: str) -> Iterable[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words with a digit, in linear time: a typed text may be long and hostile."""
+    """Return the words with a digit, in linear time: a typed text may be long and hostile.
+
+    Letters of scripts without capitals divide words: these scripts put numbers into the text without blanks, or
+    particles after them.
+    """
+    if not text.isascii():
+        composed = unicodedata.normalize("NFC", text)
+        text = "".join(" " if unicodedata.category(sign) in _UNCASED else sign for sign in composed)
     words = (word.strip(".,:!?'") for word in _BETWEEN.split(text))
     return [word for word in words if any(map(str.isdigit, word))]
 
@@ -137,9 +151,37 @@ def _is_specific(token: str) -> bool:
     return digits >= 4 or (digits >= 2 and (len(bare) < len(token) or bool(_LETTER.search(token))))
 
 
-def _is_same(one: str, other: str) -> bool:
-    return loose(one) == loose(other) or same_number(one, other) or may_be_same_date(one, other)
+@dataclass(frozen=True)
+class _Meanings:
+    """The numbers, days and times that some words may mean."""
+
+    numbers: frozenset[float] = frozenset()
+    rough: frozenset[str] = frozenset()
+    """The numbers with as many digits as programs tell."""
+    days: frozenset[datetime.date] = frozenset()
+    times: frozenset[tuple[int, int]] = frozenset()
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Self:
+        """Return what the words mean, in linear time."""
+        short = [word for word in dict.fromkeys(words) if len(word) <= LONGEST]
+        numbers = frozenset().union(*map(numbers_of, short))
+        rough = frozenset(f"{number:.{EXACT_DIGITS}g}" for number in numbers)
+        days, times = (frozenset().union(*map(read, short)) for read in (days_of, times_of))
+        return cls(numbers, rough, days, times)
+
+    def may_mean(self, value: str) -> bool:
+        """Say whether one of the words may mean the same as a value."""
+        if len(value) > LONGEST:
+            return False
+        own = self.of([value])
+        shared = [self.numbers & own.numbers, self.days & own.days, self.times & own.times]
+        return any(shared) or ("e" in value.casefold() and bool(self.rough & own.rough))
 
 
-def _holds(text: str, bare: str, value: str) -> bool:
-    return loose(value) in bare or any(_is_same(token, value) for token in _tokens(text) if len(token) <= LONGEST)
+def _may_mean(one: str, other: str) -> bool:
+    return loose(one) == loose(other) or _Meanings.of([one]).may_mean(other)
+
+
+def _holds(bare: str, meanings: _Meanings, value: str) -> bool:
+    return loose(value) in bare or meanings.may_mean(value)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.core.texts import task_values
 from holo_tasks.core.texts.task_values import MOST_VALUES, Slip, TaskValues
 
 ENTRY = "Please file the entry CB-1042, 1,284.50, Taxi on 2026-03-01, at most 3 times."
@@ -44,6 +45,27 @@ def test_a_value_in_another_format_is_not_missing(texts: list[str], missing: tup
 
 
 @pytest.mark.parametrize(
+    ("goal", "typed", "missing"),
+    [
+        ("金額は１２３．４５円です。", "123.45", ()),
+        ("请输入订单号R-4711的日期2026年3月5日。", "R-4711 2026-03-05", ()),
+        ("주문 번호 48213을 입력하세요.", "48213", ()),
+        ("請輸入「王小明」。", "王小明", ()),
+        ("Enter ١٢٣٤٥.", "12345", ()),
+        ("Book the room at 14:30.", "2:30 PM", ()),
+        ("Book the room at 2:30 pm.", "14:30", ()),
+        ("Skriv ”Anna Berg” i fältet.", "Anna Berg", ()),
+        ("金額は１２３．４５円です。", "123.46", ("１２３．４５",)),
+        ("주문 번호 48213을 입력하세요.", "48212", ("48213",)),
+        ("Book the room at 14:30.", "3:30 PM", ("14:30",)),
+        ("Pay 12.50 EUR.", "0.50", ("12.50",)),
+    ],
+)
+def test_values_in_other_scripts_and_on_other_clocks(goal: str, typed: str, missing: tuple[str, ...]) -> None:
+    assert TaskValues.of(goal).missing_in([typed]) == missing
+
+
+@pytest.mark.parametrize(
     ("typed", "slip"),
     [
         ("CB-1043", Slip("CB-1043", "CB-1042")),
@@ -68,6 +90,16 @@ def test_long_texts_take_no_more_than_a_moment(text: str) -> None:
     assert TaskValues.of(ENTRY).slip_in(text) is None
     assert len(TaskValues.of(ENTRY).missing_in([text])) == 3
     TaskValues.of(text)
+
+
+def test_each_word_of_a_long_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each word was compared with each value: a long document on the screen took minutes."""
+    read: list[str] = []
+    monkeypatch.setattr(task_values, "numbers_of", lambda text: read.append(text) or frozenset())
+    task = TaskValues.of(" ".join(f"R-{number:04}" for number in range(MOST_VALUES)))
+    words = [f"x{number}" for number in range(500)]
+    assert len(task.missing_in([" ".join(words)])) == MOST_VALUES
+    assert len(read) == len(words) + MOST_VALUES
 
 
 def test_one_digit_is_enough_in_a_whole_value() -> None:
