@@ -64,7 +64,7 @@ class CellReader:
         from_text: Any = convert.from_ISO8601
         kind, text = cell.attributes.get("t", "n"), cell.text
         if kind == "s":
-            return cell_text(self._strings[int(text)])
+            return cell_text(self._strings[int(text) if text.isdecimal() else len(self._strings)])
         if kind == "n":
             number = float(text) if re.search("[.eE]", text) else int(text)
             return self._moment(number, number_format) if _is_date(number_format) else number

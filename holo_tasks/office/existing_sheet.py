@@ -64,11 +64,12 @@ class ExistingSheet:
 
     def __init__(self, data: bytes, name: str, path: object) -> None:
         self._package = package = BookPackage(data)
-        self._name = name
         self._path = path
-        sheets = package.sheets()
-        self._index = next(at for at, sheet in enumerate(sheets) if sheet.name == name)
-        self.part = sheets[self._index].part
+        sheet = package.sheet(name)
+        if sheet is None:
+            raise KeyError(name)
+        self._name, self.part = sheet.name, sheet.part
+        self._index = package.sheets().index(sheet)
         self._epoch = package.epoch()
         self._sheet = SheetPart(package.read(self.part), epoch=self._epoch)
         self._styles_part, self._styles = self._read_styles()

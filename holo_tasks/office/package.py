@@ -43,10 +43,15 @@ class Sheet:
 
 
 class Package:
-    """The parts of a file by name. Raises `zipfile.BadZipFile`, `KeyError` or `ValueError` for an invalid file."""
+    """The parts of a file by name. Raises `zipfile.BadZipFile`, `KeyError` or `ValueError` for an invalid file.
+
+    Two parts of one name are invalid: programs would read one or the other. Case makes no difference in names.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data))
+        if len({one.filename.lower() for one in self._archive.infolist()}) < len(self._archive.infolist()):
+            raise zipfile.BadZipFile("two parts of one name")
         self._new: dict[str, bytes] = {}
         self._dropped: set[str] = set()
 
@@ -150,6 +155,11 @@ class BookPackage(Package):
             has_cells = targets[id].kind == "worksheet"
             found.append(Sheet(entry.attributes["name"], targets[id].target, has_cells, is_visible))
         return found
+
+    def sheet(self, name: str) -> Sheet | None:
+        """Return the sheet of this name. A workbook cannot have two whose names differ in case only."""
+        named = [one for one in self.sheets() if one.name.casefold() == name.casefold()]
+        return next((one for one in named if one.name == name), named[0] if named else None)
 
     def add_sheet(self, name: str, content: bytes) -> None:
         """Add a worksheet after the others."""

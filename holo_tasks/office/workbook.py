@@ -141,7 +141,7 @@ class Workbook:
         require_extra("office", "openpyxl", "Writing a workbook")
         with naming_the_cause(self.path):
             data = self.path.read_bytes()
-        return bool(data) and any(one.name == self.sheet for one in self._sheets(data))
+        return bool(data) and self._sheet_of(data) is not None
 
     def _checked(self, row: Mapping[str, object]) -> dict[str, CellContent]:
         if unknown := sorted(set(row) - set(self.columns)):
@@ -165,7 +165,7 @@ class Workbook:
                 raise InvalidUsage(f"{self.path} is write-protected: allow writing or give another path.")
             if not data:
                 raise InvalidUsage(f"{self.path} is empty, not a workbook: remove it or give another path.")
-        sheet = next((one for one in self._sheets(data) if one.name == self.sheet), None)
+        sheet = self._sheet_of(data)
         if sheet is not None and not sheet.has_cells:
             raise InvalidUsage(f"{self.path} has a chart named {self.sheet!r}: give another sheet name.")
         with self._naming_damage():
@@ -178,8 +178,8 @@ class Workbook:
                 return existing.packed(), True
         return data, False
 
-    def _sheets(self, data: bytes) -> list[Sheet]:
-        """Return the sheets of a file. Raises `InvalidUsage` if it is not a workbook that can be read."""
+    def _sheet_of(self, data: bytes) -> Sheet | None:
+        """Return the sheet in a file. Raises `InvalidUsage` if it is not a workbook that can be read."""
         if data.startswith(_OLE_MAGIC):
             raise InvalidUsage(
                 f"{self.path} is password-protected or an old .xls file: save it as a plain .xlsx or give another path."
@@ -188,7 +188,7 @@ class Workbook:
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 if unpacked_size(packed, MAX_UNPACKED) > MAX_UNPACKED:
                     raise InvalidUsage(f"{self.path} is too big to be added to: give another path.")
-            return BookPackage(data).sheets()
+            return BookPackage(data).sheet(self.sheet)
 
     @contextmanager
     def _naming_damage(self) -> Iterator[None]:

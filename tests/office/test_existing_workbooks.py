@@ -11,6 +11,7 @@ import csv
 import re
 import shutil
 import subprocess
+import warnings
 import zipfile
 from collections.abc import Mapping
 from datetime import date
@@ -25,6 +26,7 @@ from openpyxl.worksheet.formula import ArrayFormula
 from openpyxl.worksheet.table import Table
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.read_rows import read_rows
 from holo_tasks.office.workbook import Column, Workbook
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*extension is not supported and will be removed")  # by openpyxl
@@ -445,3 +447,31 @@ def test_a_filter_of_a_person_covers_the_new_rows(tmp_path: Path) -> None:
     workbook(path).upsert_many([{"Receipt": "R-8"}, {"Receipt": "R-9"}])
     assert "'Audit'!$A$1:$D$4" in parts(path)["xl/workbook.xml"].decode()
     assert openpyxl.load_workbook(path)["Audit"].auto_filter.ref == "A1:D4"
+
+
+@pytest.mark.parametrize("name", ["xl/worksheets/sheet1.xml", "XL/worksheets/Sheet1.xml"])
+def test_a_package_with_two_parts_of_one_name_is_refused(tmp_path: Path, name: str) -> None:
+    """The rows went into the first part, and programs read the second one."""
+    path = tmp_path / "a.xlsx"
+    book = workbook(path, sheet="Orders")
+    book.upsert({"Receipt": "A-1", "Amount": 1})
+    with zipfile.ZipFile(path, "a") as package, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        package.writestr(name, package.read("xl/worksheets/sheet1.xml"))
+    before = path.read_bytes()
+    with pytest.raises(InvalidUsage, match="is damaged"):
+        book.upsert({"Receipt": "A-2", "Amount": 2})
+    assert path.read_bytes() == before
+    with pytest.raises(InvalidUsage, match="not a readable workbook"):
+        read_rows(path)
+
+
+def test_a_sheet_whose_name_differs_in_case_is_the_same_one(tmp_path: Path) -> None:
+    """Excel repairs a workbook with two sheets whose names differ in case only."""
+    path = tmp_path / "a.xlsx"
+    workbook(path, sheet="orders").upsert({"Receipt": "A-1", "Amount": 1})
+    book = workbook(path, sheet="Orders")
+    assert book.has_sheet()
+    book.upsert({"Receipt": "A-2", "Amount": 2})
+    assert openpyxl.load_workbook(path).sheetnames == ["orders"]
+    assert [row["Receipt"] for row in book.rows()] == ["A-1", "A-2"]
