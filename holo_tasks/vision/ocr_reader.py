@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.machine.memory import return_free_memory
 from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grow_regions
 from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.input_fields import areas_and_fields
@@ -72,6 +73,7 @@ class Reader:
                 self._pictures.move_to_end(shown)
                 return Reading(known[1], time.perf_counter() - started, "remembered")
             sight, from_scratch = self._read_new(pixels)
+            return_free_memory()  # text of many widths leaves a hundred megabytes of free blocks
             self._pictures[shown] = (pixels, sight)
             if len(self._pictures) > _RECENT_PICTURES:
                 self._pictures.popitem(last=False)

@@ -9,9 +9,11 @@ import sys
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from holo_tasks.desktop.session import host
 from holo_tasks.machine import memory
+from holo_tasks.vision import ocr_reader
 
 PICTURES = """
 import ctypes, resource, sys
@@ -82,6 +84,15 @@ print(megabytes() - before)
     ]
     assert kept[0] > 40
     assert kept[1] < 20
+
+
+def test_a_reader_returns_memory_after_each_new_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(ocr_reader, "return_free_memory", lambda: given.append("back"))
+    reader = ocr_reader.Reader()
+    for color in ("white", "white", "blue"):
+        reader.read(Image.new("RGB", (64, 64), color))
+    assert given == ["back", "back"], "not for the picture that it remembers"
 
 
 async def test_memory_is_returned_after_a_while_of_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

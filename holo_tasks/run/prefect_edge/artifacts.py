@@ -79,7 +79,9 @@ async def _patiently(publishing: Awaitable[UUID]) -> UUID | None:
     try:
         return await asyncio.wait_for(publishing, PATIENCE_S)
     except (TimeoutError, httpx.HTTPError, PrefectException) as error:
-        logger.warning("Prefect did not take an artifact (%s); the trace has it all.", error or "timed out")
+        logger.warning(
+            "Prefect did not take an artifact (%s); the trace has it all.", str(error) or type(error).__name__
+        )
         return None
 
 
