@@ -96,7 +96,7 @@ def _items(goal: str, name: str, given: Any, fields: Sequence[str]) -> list[Mapp
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             given = None
     wanted = f"The goal {goal!r} needs the list {name!r} with {', '.join(fields)} for each item"
     if not isinstance(given, Sequence) or isinstance(given, str) or not 1 <= len(given) <= MOST_ITEMS:

@@ -299,6 +299,11 @@ class Goal(Part):
             raise ValueError("a goal needs steps: or rules:")
         if unknown := {step.each for step in self.steps if isinstance(step, Loop)} ^ {*self.lists}:
             raise ValueError(f"each: and lists: name the same lists, and {min(unknown)!r} is in one of them only")
+        taken = {*self.params, *self.values, *(_pattern(self.when).groupindex if self.when else ())}
+        for name in self.lists:
+            # The values of items get names such as lines_1_article.
+            if clash := [other for other in taken if other == name or re.match(rf"{name}_\d+_", other)]:
+                raise ValueError(f"the list {name!r} and the value {min(clash)!r} would share names: rename one")
         return self
 
     def with_steps(self, numbers: Mapping[str, int]) -> tuple[ListStep, ...]:

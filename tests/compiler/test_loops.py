@@ -139,3 +139,18 @@ def test_a_script_takes_a_list_or_its_json_and_refuses_others() -> None:
         Script(playbook, "send", lines=[{"article": "ink", "amount": "many"}])
     with pytest.raises(BadPlaybook, match="each: and lists: name the same lists"):
         parse_playbook(TEXT.replace("lists: {lines:", "lists: {rows:"))
+    with pytest.raises(InvalidUsage, match="needs the list 'lines'"):
+        Script(playbook, "send", lines="[" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("other", "refused"), [("lines_1_article", True), ("lines", True), ("lines_article", False), ("lines_1", False)]
+)
+def test_a_value_that_would_share_its_name_with_an_item_is_refused(other: str, refused: bool) -> None:
+    """The value of the item was typed in its place."""
+    text = TEXT.replace("    lists:", f"    params: {{{other}: text}}\n    lists:")
+    if refused:
+        with pytest.raises(BadPlaybook, match=f"the list 'lines' and the value '{other}'"):
+            parse_playbook(text)
+    else:
+        assert parse_playbook(text)

@@ -165,9 +165,10 @@ class _Meanings:
     def of(cls, words: Iterable[str]) -> Self:
         """Return what the words mean, in linear time."""
         short = [word for word in dict.fromkeys(words) if len(word) <= LONGEST]
-        numbers = frozenset().union(*map(numbers_of, short))
+        numbers = frozenset(number for word in short for number in numbers_of(word))
         rough = frozenset(f"{number:.{EXACT_DIGITS}g}" for number in numbers)
-        days, times = (frozenset().union(*map(read, short)) for read in (days_of, times_of))
+        days = frozenset(day for word in short for day in days_of(word))
+        times = frozenset(time for word in short for time in times_of(word))
         return cls(numbers, rough, days, times)
 
     def may_mean(self, value: str) -> bool:

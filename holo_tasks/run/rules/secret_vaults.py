@@ -116,7 +116,10 @@ class HashiCorpVault:
         url = f"{address}/v1/{quote(place['mount'])}/data/{quote(place['path'])}"
         called = f"Vault's secret {place['mount']}/{place['path']}"
         try:
-            async with httpx.AsyncClient(verify=environ.get("VAULT_CACERT") or True, timeout=TIMEOUT_S) as client:
+            trusted = environ.get("VAULT_CACERT") or True
+            # In local-only mode no proxy gets the token.
+            may_use_proxy = not switched_on(environ)
+            async with httpx.AsyncClient(verify=trusted, timeout=TIMEOUT_S, trust_env=may_use_proxy) as client:
                 answer = await client.get(url, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             refusal = Unavailable if isinstance(error, Exception) and is_away(error) else InvalidUsage
@@ -216,6 +219,8 @@ def _field(text: str, field: str | None, called: str) -> str:
         value = json.loads(text)[field]
     except (ValueError, KeyError, TypeError):
         raise InvalidUsage(f"{called} has no field {field!r}.") from None
+    if value in (None, ""):
+        raise InvalidUsage(f"{called} has a field {field!r} without a value.")
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -24,7 +24,10 @@ from holo_tasks.run.rules import secret_vaults
 from holo_tasks.run.rules.secret_sources import SecretSpec, resolved
 
 VALUE, TOKEN = "Kranich", "hvs.4711"
-STORED = {"/v1/kv/data/team/ledger": {"data": {"data": {"password": VALUE, "pin": 12}}}, "/v1/old/data/x": {"data": {}}}
+STORED = {
+    "/v1/kv/data/team/ledger": {"data": {"data": {"password": VALUE, "pin": 12, "gone": None}}},
+    "/v1/old/data/x": {"data": {}},
+}
 
 SESSION, ITEM_ID = "c2Vzc2lvbg==", "99ee88d2-6046-4ea7-92c2-acac464b1412"
 ITEMS = [
@@ -165,11 +168,24 @@ async def test_a_field_of_a_secret_in_vault_is_the_value(vault: dict[str, str]) 
     assert await value_of("vault:kv/team/ledger#pin", vault) == "12"
 
 
+async def test_no_proxy_gets_the_token_in_local_only_mode(
+    vault: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(Unavailable):
+        await value_of("vault:kv/team/ledger#password", vault)
+    assert await value_of("vault:kv/team/ledger#password", vault | {"HOLO_LOCAL_ONLY": "1"}) == VALUE
+
+
 @pytest.mark.parametrize(
     ("source", "changed", "kind", "said"),
     [
         ("vault:kv/nowhere#x", {}, InvalidUsage, "there is nothing at vault:kv/nowhere#x"),
         ("vault:kv/team/ledger#none", {}, InvalidUsage, "has no field 'none'"),
+        ("vault:kv/team/ledger#gone", {}, InvalidUsage, "field 'gone' without a value"),
         ("vault:old/x#y", {}, InvalidUsage, "version 2"),
         ("vault:kv/team/ledger#password", {"VAULT_TOKEN": "guessed"}, InvalidUsage, "HTTP 403"),
         ("vault:kv/sealed#x", {}, Unavailable, "HTTP 503"),
