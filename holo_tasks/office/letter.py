@@ -47,9 +47,26 @@ _SEALED = {
     "application/pgp-encrypted": "an encrypted message (PGP)",
 }
 """Types that hold a whole message in a form that is not read here."""
+_ELSEWHERE = {
+    "message/partial": "only a piece of the message came in this letter",
+    "message/external-body": "the content of the message is elsewhere",
+}
+_BESIDE = frozenset(
+    {"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
+    | {"application/pgp-keys", "text/calendar", "text/vcard", "text/x-vcard", "text/directory"}
+)
+"""Types of files that go with a message and hold none of it."""
 _INVISIBLE = "the HTML holds text, but none that is visible"
-_TYPE_BY_START = {b"%PDF-": "application/pdf", b"\x78\x9f\x3e\x22": "application/ms-tnef"}
-"""Types of files that came as ``application/octet-stream``, by their first bytes."""
+_TYPE_BY_START = {
+    b"%pdf-": "application/pdf",
+    b"\x78\x9f\x3e\x22": "application/ms-tnef",
+    b"<!doc": "text/html",
+    b"<html": "text/html",
+}
+"""Types of files that came as ``application/octet-stream``, by their first bytes in small letters."""
+_META_CHARSET = re.compile(rb"""<meta[^>]{1,200}?charset\s*=\s*["']?\s*([\w-]{1,40})""", re.IGNORECASE)
+_HEAD_BYTES = 1024
+"""Bytes at the start of HTML in which browsers look for its charset."""
 _DEFECTS = {
     "InvalidBase64PaddingDefect": "base64 content is cut off",
     "InvalidBase64CharactersDefect": "base64 content holds characters that do not belong there",
@@ -166,6 +183,14 @@ def _has_files(tnef: bytes) -> bool:
     return at != len(tnef)
 
 
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -184,6 +209,8 @@ class _Reading:
         self.unread: dict[str, None] = {}
         self.instead: dict[str, None] = {}
         """Unread parts that repeat the text of the message in another form. They count only without other text."""
+        self.files: dict[str, None] = {}
+        """Files of types that are not read, without pictures that belong to HTML."""
         self.attachments: list[Attachment] = []
         self.parts = 0
         self.content: list[list[str]] = []
@@ -217,6 +244,8 @@ class _Reading:
             self.content = []
             self.note_content(message, "", _body_of(raw))
         self.settle(plain or html)
+        if not (plain or html) and not any(one.text for one in self.attachments):
+            self.unread |= {f"the message has no text, and its file {name!r} was not read": None for name in self.files}
         return Letter(
             message_id=self.message_id(message),
             subject=self.header(message, "Subject"),
@@ -239,6 +268,8 @@ class _Reading:
         self.note_defects(part.defects)
         # For a single part, get_payload() would decode the text, and fail on a charset in RFC 2231 form.
         payload = part.get_payload() if part.is_multipart() else None
+        if why := _ELSEWHERE.get(part.get_content_type()):
+            self.unread[why] = None
         if isinstance(payload, list):
             self.note_content(part, "", b"")
             return self.multipart(part, [child for child in payload if isinstance(child, Message)])
@@ -251,7 +282,7 @@ class _Reading:
         if not is_file and media_type == "text/plain":
             return self.decode(data, part), ""
         if not is_file and media_type == "text/html":
-            return "", self.html(self.decode(data, part))
+            return "", self.html(self.decode(data, part, meta=True))
         self.attach(part, name or f"part-{self.parts}", media_type, data)
         return "", ""
 
@@ -302,7 +333,7 @@ class _Reading:
     def attach(self, part: Message, name: str, media_type: str, data: bytes) -> None:
         text: str | None = None
         if media_type == "application/octet-stream":
-            start = data.lstrip()[:5]
+            start = data[:_HEAD_BYTES].lstrip()[:5].lower()
             media_type = next((kind for first, kind in _TYPE_BY_START.items() if start.startswith(first)), media_type)
         if media_type in _SEALED:
             repeats = media_type.endswith("ms-tnef") and not _has_files(data)
@@ -314,9 +345,11 @@ class _Reading:
             if wrong:
                 self.problem(f"the attached PDF {name!r} {wrong}")
         elif media_type in _TEXT_TYPES:
-            text = self.decode(data, part)
+            text = self.decode(data, part, meta=media_type == "text/html")
             if media_type == "text/html":
                 text = self.html(text)
+        elif data and media_type not in _BESIDE and not (media_type.startswith("image/") and part["Content-ID"]):
+            self.files[name] = None
         self.attachments.append(Attachment(name, media_type, text, len(data)))
 
     def pdf(self, data: bytes) -> tuple[str, str | None]:
@@ -352,9 +385,12 @@ class _Reading:
             self.instead[_INVISIBLE] = None
         return text
 
-    def decode(self, data: bytes, part: Message) -> str:
-        """Return the bytes as text, in the declared charset if that is right."""
-        text = self.clean(self.decode_as(data, self.charset(part))).replace("\r\n", "\n").replace("\r", "\n")
+    def decode(self, data: bytes, part: Message, *, meta: bool = False) -> str:
+        """Return the bytes as text, in the declared charset if that is right. With ``meta``, HTML may declare it."""
+        declared = self.charset(part)
+        if meta and not declared and not _is_utf_8(data) and (found := _META_CHARSET.search(data[:_HEAD_BYTES])):
+            declared = found[1].decode()
+        text = self.clean(self.decode_as(data, declared)).replace("\r\n", "\n").replace("\r", "\n")
         return self.bounded(text).strip()
 
     def charset(self, part: Message) -> str:

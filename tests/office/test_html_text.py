@@ -86,7 +86,10 @@ def test_text_that_is_only_hidden_is_reported_as_unread() -> None:
         ("application/pkcs7-mime", "smime.p7m", b"\x30\x82", False),
         ("application/octet-stream", "message.p7m", b"\x30\x82", False),
         ("application/pkcs7-signature", "smime.p7s", b"\x30\x82", True),
-        ("image/png", "logo.png", b"\x89PNG", True),
+        ("image/png", "photo.png", b"\x89PNG", False),
+        ("application/zip", "receipts.zip", b"PK", False),
+        ("text/rtf", "letter.rtf", b"{\\rtf1 Total}", False),
+        ("text/calendar", "invitation.ics", b"BEGIN:VCALENDAR", True),
     ],
 )
 def test_a_part_that_holds_the_whole_message_is_reported_if_it_is_not_read(
@@ -121,6 +124,39 @@ def test_another_form_of_a_text_that_was_read_needs_no_person(text: str, kind: s
         f"--b\nContent-Type: {kind}\nContent-Transfer-Encoding: base64\n\n{part}\n--b--\n"
     )
     assert bool(read_letter(raw.encode(), source="test").unread) is unread
+
+
+@pytest.mark.parametrize(
+    ("parts", "unread"),
+    [
+        (["text/plain||", "image/jpeg|; name=receipt.jpg|x"], True),
+        (["text/plain||see the photo", "image/jpeg|; name=receipt.jpg|x"], False),
+        (["text/html||<img src='cid:logo'>", "image/png|; name=logo.png\nContent-ID: <logo>|x"], False),
+        (["text/plain||", "text/csv|; name=rows.csv|a,b", "application/zip|; name=more.zip|x"], False),
+    ],
+)
+def test_a_message_that_is_only_a_file_of_an_unread_type_is_unread(parts: list[str], unread: bool) -> None:
+    """A receipt that came as a photo was left out without a word."""
+    told = [part.split("|") for part in parts]
+    body = "".join(f"--b\nContent-Type: {kind}{more}\n\n{text}\n" for kind, more, text in told)
+    raw = f"Content-Type: multipart/mixed; boundary=b\n\n{body}--b--\n"
+    assert bool(read_letter(raw.encode(), source="test").unread) is unread
+
+
+@pytest.mark.parametrize("kind", ["message/partial; id=a; number=1; total=2", "message/external-body; access-type=URL"])
+def test_a_message_whose_content_did_not_come_is_unread(kind: str) -> None:
+    raw = f"Content-Type: {kind}\n\nContent-Type: text/plain\n\nTotal: EUR 12.50\n"
+    assert read_letter(raw.encode(), source="test").unread
+
+
+def test_html_without_a_label_is_read_by_its_own_charset_and_its_first_bytes() -> None:
+    page = "<!DOCTYPE html><meta charset=windows-1251><p>Кафе</p>".encode("cp1251")
+    assert read_letter(b"Content-Type: text/html\n\n" + page, source="test").text == "Кафе"
+    utf_8 = "<meta charset=windows-1251><p>Кафе</p>".encode()
+    letter = read_letter(b"Content-Type: text/html\nDate: Mon, 5 Jan 2026 10:00:00 +0000\n\n" + utf_8, source="test")
+    assert (letter.text, letter.problems) == ("Кафе", ())
+    (file,) = read_letter(b"Content-Type: application/octet-stream; name=a\n\n" + page, source="test").attachments
+    assert (file.media_type, file.text) == ("text/html", "Кафе")
 
 
 def test_a_message_that_was_not_fetched_or_is_too_big_is_unread() -> None:
