@@ -1,8 +1,8 @@
 """Read pictures with OCR, and only the parts that no earlier picture showed.
 
-A whole screen takes seconds on a busy machine. So results are cached: pictures and pieces of text by their pixels, and
-the lines of a recent picture where the new one is equal. `Reader` is the main class; `shared_reader` returns the one of
-this process.
+A whole screen takes seconds on a busy machine. So results are cached: pictures and pieces of text by their pixels
+(`known_letters`), and the lines of a recent picture where the new one is equal. `Reader` is the main class;
+`shared_reader` returns the one of this process.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from holo_tasks.machine.memory import return_free_memory
 from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grow_regions
 from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.input_fields import areas_and_fields
+from holo_tasks.vision.known_letters import KnownLetters
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
 from holo_tasks.vision.text_caret import less_its_last, without_caret
@@ -56,6 +57,7 @@ class Reader:
 
     def __init__(self, threads: int = 1) -> None:
         self._ocr = Ocr(threads)
+        self._letters = KnownLetters(self._ocr)
         self._lock = threading.Lock()
         self._pictures: OrderedDict[tuple[bytes, tuple[int, int]], tuple[Pixels, Sight]] = OrderedDict()
 
@@ -87,7 +89,7 @@ class Reader:
     def read_row(self, pixels: Pixels) -> tuple[str, float]:
         """Return the text of a piece with one row of text, and the confidence from 0 to 1."""
         with self._lock:
-            return self._ocr.read(bgr_of(pixels))
+            return self._letters.read(bgr_of(pixels))
 
     def warm_up(self) -> None:
         """Load the engine now instead of with the first picture."""
@@ -124,7 +126,7 @@ class Reader:
         piece = None if field is None else without_caret(pixels, line.text, line.box, field)
         if piece is None:
             return line
-        text, score = self._ocr.read(bgr_of(piece))
+        text, score = self._letters.read(bgr_of(piece))
         return Line(text, line.box, score) if score >= LEAST_SCORE and less_its_last(line.text, text) else line
 
     def _read_region(self, pixels: Pixels, region: Box) -> list[Line]:
@@ -134,7 +136,7 @@ class Reader:
         part = bgr_of(part)
         lines = []
         for box in self._ocr.find(part):
-            text, score = self._ocr.read(part[box.top : box.bottom, box.left : box.right])
+            text, score = self._letters.read(part[box.top : box.bottom, box.left : box.right])
             if text and score >= LEAST_SCORE:
                 lines.append(Line(text, box.moved(region.left, region.top), score))
         return lines

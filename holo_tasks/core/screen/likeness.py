@@ -8,6 +8,8 @@ thin lines, or shift everything by a pixel. If letters turn into other letters, 
 
 from __future__ import annotations
 
+from functools import cache
+
 from PIL import Image, ImageChops, ImageFilter, ImageOps
 
 from holo_tasks.core.screen.geometry import Box, Point
@@ -109,7 +111,12 @@ def edges(picture: Image.Image) -> Image.Image:
 
 def mask_at_least(found: Image.Image, least: int) -> Image.Image:
     """Return a mask of the pixels with at least the value ``least``."""
-    return found.point(lambda value: 255 if value >= least else 0)
+    return found.point(_levels(least))
+
+
+@cache
+def _levels(least: int) -> list[int]:
+    return [255 if value >= least else 0 for value in range(256)]
 
 
 def _overlap(one: Box, other: Box) -> Box:

@@ -16,6 +16,9 @@ Outcome: TypeAlias = Literal["changed", "elsewhere", "unchanged", "unsettled", "
 AROUND = 60
 """Pixels around the target within which an action should show: a pressed button, a caret, a menu."""
 
+ROWS = 32
+"""Rows that are compared at once."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -106,9 +109,18 @@ def changed_box(before: Frame, after: Frame) -> Box | None:
 def _rows(before: bytes, after: bytes, length: int) -> tuple[int, int]:
     """Return the first row that differs and the row after the last one.
 
-    Comparing rows as bytes is much faster than comparing all pixels.
+    Comparing rows as bytes is much faster than comparing all pixels. Many rows are compared at once, and single rows
+    only where these differ.
     """
-    rows = range(0, len(after), length)
-    first = next(start for start in rows if before[start : start + length] != after[start : start + length])
-    last = next(start for start in reversed(rows) if before[start : start + length] != after[start : start + length])
+
+    def differs(start: int, size: int) -> bool:
+        return before[start : start + size] != after[start : start + size]
+
+    size = ROWS * length
+    parts = range(0, len(after), size)
+    top = next(start for start in parts if differs(start, size))
+    bottom = next(start for start in reversed(parts) if differs(start, size))
+    first = next(start for start in range(top, len(after), length) if differs(start, length))
+    below = range(bottom, min(bottom + size, len(after)), length)
+    last = next(start for start in reversed(below) if differs(start, length))
     return first // length, last // length + 1

@@ -6,11 +6,12 @@ functions here ignore those. Places on the screen are tiles: squares of `TILE` p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from PIL import Image, ImageChops, ImageDraw
+from PIL import Image, ImageChops
 
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
@@ -38,6 +39,8 @@ TIP_TALL, TIP_WIDE, TIP_FAR, FRAMED = 48, 520, 48, 0.85
 """Limits of a tooltip: its largest size and distance from the pointer in pixels, and the share of its border that
 differs.
 """
+SET = re.compile(rb"[^\0]+")
+"""Neighboring set pixels of a row."""
 MOST_SPOTS = 40
 """More separate changes than this are an effect, whatever their shapes."""
 
@@ -103,8 +106,10 @@ def is_large(tiles: Collection[Tile], frame: Frame) -> bool:
 
 
 def _part(frame: Frame, box: Box) -> Image.Image:
-    whole = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
-    return whole.crop(box.corners)
+    width = frame.size.width
+    rows = frame.rgb[3 * width * box.top : 3 * width * box.bottom]
+    whole = Image.frombuffer("RGB", (width, box.height), rows, "raw", "RGB", 0, 1)
+    return whole if box.width == width else whole.crop((box.left, 0, box.right, box.height))
 
 
 def _difference(old: Image.Image, new: Image.Image) -> Image.Image:
@@ -128,18 +133,35 @@ def _look(mask: Image.Image, at: Point) -> Box | None:
     if reach is None or near is None:
         return None
     small = mask.crop(reach.corners).reduce(4)
-    small = small.point(lambda value: 255 if value else 0)
-    for y, x in product(range(near.top, near.bottom, 4), range(near.left, near.right, 4)):
-        seed = min((x - reach.left) // 4, small.width - 1), min((y - reach.top) // 4, small.height - 1)
-        if small.getpixel(seed) == 255:
-            ImageDraw.floodfill(small, seed, 128)
-    found = small.point(lambda value: 255 if value == 128 else 0).getbbox()
+    seeds = {
+        (min((x - reach.left) // 4, small.width - 1), min((y - reach.top) // 4, small.height - 1))
+        for y, x in product(range(near.top, near.bottom, 4), range(near.left, near.right, 4))
+    }
+    found = _connected(small, seeds)
     if found is None:
         return None
     left, top, right, bottom = (4 * each for each in found)
     box = Box.of_corners(reach.left + left - 2, reach.top + top - 2, reach.left + right + 2, reach.top + bottom + 2)
     box = box.cut_to(Box(0, 0, mask.width, mask.height))
     return box if box.width <= CONTROL_WIDE and box.height <= CONTROL_TALL else None
+
+
+def _connected(mask: Image.Image, seeds: Collection[tuple[int, int]]) -> tuple[int, int, int, int] | None:
+    """Return the corners around the set pixels that are connected with a seed, not diagonally; ``None`` without any."""
+    pixels, width = mask.tobytes(), mask.width
+    rows = [[each.span() for each in SET.finditer(pixels[at : at + width])] for at in range(0, len(pixels), width)]
+    edge = [(y, run) for x, y in seeds for run in rows[y] if run[0] <= x < run[1]]
+    found = set(edge)
+    while edge:
+        y, (left, right) = edge.pop()
+        for near in {max(0, y - 1), min(len(rows) - 1, y + 1)}:
+            touching = {(near, run) for run in rows[near] if run[0] < right and left < run[1]} - found
+            found |= touching
+            edge += touching
+    if not found:
+        return None
+    tops, runs = zip(*found, strict=True)
+    return min(left for left, _ in runs), min(tops), max(right for _, right in runs), max(tops) + 1
 
 
 def _is_effect(mask: Image.Image, box: Box, pressed: Sequence[Point]) -> bool:

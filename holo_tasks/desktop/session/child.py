@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import mmap
 import os
 import socket
 import subprocess
@@ -165,8 +164,7 @@ class Child:
 
     def pixels(self, count: int) -> bytes:
         """Return the first ``count`` bytes of the shared memory. They are the pixels of the host's last answer."""
-        with mmap.mmap(self._pixels, count, prot=mmap.PROT_READ) as memory:
-            return memory[:]
+        return os.pread(self._pixels, count, 0)  # faster than a map, whose pages come one by one
 
     async def close(self) -> list[str]:
         """End the desktop in good order or, after `GRACE_S`, by force.
