@@ -137,6 +137,7 @@ bench-models: setup
 
 bench-replay: setup
 	@$(PY) tests/bench/bench_replay.py
+	@$(PY) tests/bench/bench_cpu.py
 
 bench-waiting: setup
 	@$(PY) tests/bench/bench_waiting.py

@@ -20,6 +20,7 @@ SHORT = {
     "tests/bench/bench_cache.py": "--runs 1 --pairs 1 --model-ms 0 --cases 1",
     "tests/bench/bench_calibration.py": "--scales 1.25 --toolkits Qt",
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2 --repeats 1",
+    "tests/bench/bench_cpu.py": "--toolkits tk --items 1",
     "tests/bench/bench_discovery.py": "--tasks 1 --programs Qt --arms inventory",
     "tests/bench/bench_elements.py": "--repeats 1 --rows 12",
     "tests/bench/bench_erring.py": "--short --rates 0 60 --arms naive plain --tasks double --seeds 1 --out OUT",
@@ -46,14 +47,14 @@ SHORT = {
 ON_A_SHARED_SERVER = {
     *(
         f"tests/bench/bench{name}.py"
-        for name in ("", "_cache", "_discovery", "_erring", "_fleet", "_memory", "_pool", "_skipping", "_start")
+        for name in ("", "_cache", "_cpu", "_discovery", "_erring", "_fleet", "_memory", "_pool", "_skipping", "_start")
     ),
     *("tests/faults/faults.py", "tests/faults/latch_trials.py", "tests/nasty/runs.py"),
 }
 
 
 SLOWEST = {
-    *(f"tests/bench/bench_{name}.py" for name in ("beside", "cache", "erring", "fleet", "images", "waiting")),
+    *(f"tests/bench/bench_{name}.py" for name in ("beside", "cache", "cpu", "erring", "fleet", "images", "waiting")),
     "tests/faults/faults.py",
 }
 """Benchmarks whose short form takes about half a minute. Only `make test-long` runs them."""

@@ -38,6 +38,8 @@ PARTS = {
     "/records_": PROGRAM,
 }
 AGENT = "the flow"
+STARTED_S = 1.0
+"""Seconds for what a desktop loads after its start, which is no part of a step."""
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -108,6 +110,8 @@ async def _replayed(kit: str, folder: Path, order: str, note: str) -> dict[str, 
 
     state = Path(tempfile.mkdtemp(dir=folder)) / "state.jsonl"
     async with desk(kit, state) as desktop:
+        await desktop.elements()
+        await asyncio.sleep(STARTED_S)
         found: dict[str, float] = await replay()
     assert f'"saved": "{order}"' in state.read_text(), state.read_text()
     return found

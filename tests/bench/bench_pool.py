@@ -1,8 +1,10 @@
 """Items per hour with a growing number of desktops in one flow process, a desktop's memory, and its start time.
 
 All parts except the model are real. The model takes 1.5 s for each answer under any load. Each item is a sub-goal with
-a key that presses a button of a Tk program six times and answers. Prefect's server has SQLite, or with ``--postgres``
-Debian's Postgres. Memory that processes share is counted in parts (PSS).
+a key that presses a button of a Tk program six times and answers. With ``--playbook`` each item is a report that the
+fleet's playbook files, by text and without the model. Prefect's server has SQLite, or with ``--postgres`` Debian's
+Postgres. Memory that processes share is counted in parts (PSS). CPU time is that of all processes of this benchmark,
+with Prefect's server and the programs.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from typing import Any
 from bench_concurrency import CountingServer
 from bench_memory import PARTS, part_of, tree_of
 from common import headline, prefect_server, scratch_home, table
+
+FLEET = Path(__file__).parent / "fleet"
 
 
 @dataclass
@@ -50,19 +54,23 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=3, help="for each desktop (%(default)s)")
     parser.add_argument("--steps", type=int, default=7, help="of an item (%(default)s)")
     parser.add_argument("--model-seconds", type=float, default=1.5, help="latency of the model (%(default)s)")
+    parser.add_argument("--playbook", action="store_true", help="do the items by a playbook, without the model")
     parser.add_argument(
         "--postgres", action="store_true", help="Prefect's server on Postgres, as recommended for a fleet"
     )
     options = parser.parse_args()
     where = "Postgres" if options.postgres else "SQLite"
-    headline(__file__, f"items of {options.steps} steps on one to many desktops, Prefect on {where}")
+    by = "a playbook" if options.playbook else f"the model, {options.steps} steps an item"
+    headline(__file__, f"items on one to many desktops, by {by}, Prefect on {where}")
     served = CountingServer(options.model_seconds, options.steps)
     with scratch_home() as home, _database(postgres=options.postgres), prefect_server(), served as model:
-        asyncio.run(_round(home, model.base_url, Round(1, 1)))  # one-time imports happen now
+        asyncio.run(
+            _round(home, model.base_url, Round(1, 1), by_playbook=options.playbook)
+        )  # one-time imports happen now
         rounds = []
         for desktops in options.desktops:
             rounds.append(Round(desktops, desktops * options.items))
-            asyncio.run(_round(home, model.base_url, rounds[-1]))
+            asyncio.run(_round(home, model.base_url, rounds[-1], by_playbook=options.playbook))
     _tell(rounds, options.steps * options.model_seconds)
 
 
@@ -79,6 +87,7 @@ def _tell(rounds: list[Round], model_s: float) -> None:
                 f"{one.an_hour:.0f}",
                 f"{one.an_hour / alone:.1f}",
                 f"{3600 / model_s * one.desktops:.0f}",
+                f"{one.cpu_s / one.items:.2f}",
                 f"{100 * one.cpu_s / one.wall_s:.0f} %",
                 f"{pss:.0f}",
                 f"{own:.0f}",
@@ -86,7 +95,19 @@ def _tell(rounds: list[Round], model_s: float) -> None:
                 str(one.failed),
             ]
         )
-    columns = ("desktops", "items", "an hour", "ratio", "model alone", "CPU", "MB each", "MB flow", "start s", "failed")
+    columns = (
+        "desktops",
+        "items",
+        "an hour",
+        "ratio",
+        "model alone",
+        "CPU s an item",
+        "CPU",
+        "MB each",
+        "MB flow",
+        "start s",
+        "failed",
+    )
     table("a list on several desktops in one process", columns, rows)
     print("  ratio: to one desktop; model alone: as if only the model took time; CPU: of all processes, of one CPU")
     print("  MB each: PSS of a desktop without its program; MB flow: of the flow's process; start: of the slowest")
@@ -100,22 +121,32 @@ def _tell(rounds: list[Round], model_s: float) -> None:
         print(f"  a desktop that starts while no other does: {statistics.median(alone_s):.2f} s   (aim ≤ 1.5 s)")
 
 
-async def _round(home: Path, base_url: str, measured: Round) -> None:
+async def _round(home: Path, base_url: str, measured: Round, *, by_playbook: bool) -> None:
     from prefect import flow
     from probe_counter import __file__ as counter
 
     from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agents
-    from holo_tasks import pursue, subgoal
+    from holo_tasks import Script, pursue, subgoal
     from holo_tasks.desktop import tk_python
 
     run = f"{measured.desktops}-{time.monotonic_ns()}"
     model = HoloModel(base_url=base_url, model="holo3-1-35b-a3b")
-    desktop = _Timed(HoloDesktop(app=shlex.join([tk_python(), counter])), measured)
+    app = [str(FLEET / "program.py"), str(home / "filed.jsonl")] if by_playbook else [counter]
+    desktop = _Timed(HoloDesktop(app=shlex.join([tk_python(), *app])), measured)
     audit = AuditBucket(local_folder=str(home / "runs"))
+    first = 1000 * measured.desktops + measured.items  # no report has the name of another round's
+    names = [f"R-{10 * first + n}" if by_playbook else f"{run}-{n}" for n in range(measured.items)]
 
     @subgoal(title="Press for {item}", key="{item}", effect=None)
     async def press(item: str) -> str:
         return str(await pursue("Press the button until it is enough."))
+
+    def filing(item: str) -> Script:
+        return Script(FLEET / "filing.playbook.yaml", "file", report=item)
+
+    @subgoal(title="File {item}", key="{item}", data=["item"], effect=None, layers=[filing])
+    async def file(item: str) -> str:
+        return str(await pursue("File the report that is named, and answer with the receipt's number."))
 
     @flow(name="pressing", persist_result=False)
     async def pressing() -> None:
@@ -123,8 +154,8 @@ async def _round(home: Path, base_url: str, measured: Round) -> None:
             "pressing", desktops=measured.desktops, model=model, desktop=desktop.block, audit=audit, allow="act"
         )
         async with opening as agents:
-            began, busy, items = time.monotonic(), _busy_s(), [f"{run}-{number}" for number in range(measured.items)]
-            async for one in agents.map(press, items):
+            began, busy, items = time.monotonic(), _busy_s(), [*names]
+            async for one in agents.map(file if by_playbook else press, items):
                 measured.failed += one.error is not None
             measured.wall_s, measured.cpu_s = time.monotonic() - began, _busy_s() - busy
             _weigh(measured)
@@ -169,9 +200,12 @@ def _weigh(measured: Round) -> None:
 
 
 def _busy_s() -> float:
-    """Return the CPU seconds of the whole machine."""
-    user, nice, system, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+    """Return the CPU seconds of this process and all below it, and of those below this process that have ended."""
+    ticks = 0
+    for pid in tree_of(os.getpid()):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += sum(map(int, fields[11:15] if pid == os.getpid() else fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
