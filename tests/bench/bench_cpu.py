@@ -1,9 +1,9 @@
 """CPU time of a replayed step, by process: by elements (GTK 3) and by text (Tk), on the program of orders.
 
 The rehearsal model records runs, which are compiled once a toolkit. The playbook alone then does several orders, as a
-flow with evidence and a Prefect server. The CPU time of each process is from the kernel's counters, so other work on
-the machine adds little. The program and Prefect's server are printed, and do not count. The first replay of a toolkit
-loads modules and engines, and is left out.
+flow with evidence and a Prefect server. The CPU time of each process is from the kernel's counters, so it is nearly
+independent of other work on the machine. The program is printed and does not count; Prefect's server is left out. The
+first replay of a toolkit loads modules and engines, and is left out.
 """
 
 from __future__ import annotations
