@@ -14,7 +14,7 @@ import os
 import statistics
 import sys
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
@@ -99,7 +99,7 @@ async def _replayed(kit: str, folder: Path, order: str, note: str) -> dict[str, 
             destination=Destination.parse(str(folder / "traces")),
             options=RunOptions(allow="act", max_steps=60),
         )
-        spent: Counter[str] = Counter()
+        spent: defaultdict[str, float] = defaultdict(float)
         async with opening as run:
             with _counting(spent, desktop.pid):
                 await put()
@@ -118,7 +118,7 @@ async def _replayed(kit: str, folder: Path, order: str, note: str) -> dict[str, 
 
 
 @contextmanager
-def _counting(spent: Counter[str], host: int) -> Iterator[None]:
+def _counting(spent: defaultdict[str, float], host: int) -> Iterator[None]:
     """Count the CPU seconds of each part of a replay, with those of children that have ended."""
     before = _parts(host)
     yield
@@ -126,8 +126,8 @@ def _counting(spent: Counter[str], host: int) -> Iterator[None]:
         spent[name] += seconds - before.get(name, 0.0)
 
 
-def _parts(host: int) -> Counter[str]:
-    parts: Counter[str] = Counter()
+def _parts(host: int) -> dict[str, float]:
+    parts: defaultdict[str, float] = defaultdict(float)
     for pid in (os.getpid(), *tree_of(host)):
         try:
             words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
