@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import CELLS, MODAL, TEXTS, Element, ElementTree, in_rows
+from holo_tasks.core.elements.elements import CELLS, MODAL, READ_ONLY, TEXTS, Element, ElementTree, in_rows
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.steps_and_targets import (
     Beside,
@@ -66,7 +66,7 @@ def find_element(
     tree = sight.elements
     if tree is None:
         return None
-    found, lacking = tree.single(_called(wanted, tree)), words_for(wanted)
+    found, lacking = tree.single(called(wanted, tree)), words_for(wanted)
     place = wanted.place if isinstance(wanted, Beside) else None
     if anchors:
         found = [each for each in found if each.role not in WRITTEN_INTO] or found
@@ -149,7 +149,7 @@ def check_focus(wanted: ElementTarget, sight: Sight) -> None:
     focused = None if sight.elements is None else sight.elements.focused()
     if sight.elements is None or focused is None or not focused.on_screen:
         return
-    found = _called(wanted, sight.elements)
+    found = called(wanted, sight.elements)
     for relation in wanted.relations.keys() & {*IN_TABLES}:
         found = _in_table(found, relation, wanted.relations[relation], sight.elements)
     if not any(each.id == focused.id or each in sight.elements.ancestors(focused) for each in found):
@@ -177,7 +177,7 @@ def field_of(label: str, sight: Sight) -> Box | None:
 def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     """Return whether an element is visible. If its program does not report it, return whether its text is."""
     tree, checked = sight.elements, wanted.checked if isinstance(wanted, ShownElement) else None
-    found = [] if tree is None else _called(wanted, tree)
+    found = [] if tree is None else called(wanted, tree)
     found = [each for each in found if checked in (None, is_checked(each))]
     if any(not sight.disagrees(each, text or "") for each in found):
         return True
@@ -284,15 +284,21 @@ def _places(found: Sequence[Element]) -> str:
     return ", ".join(f"at {each.box}" for each in found[:MOST_TOLD])
 
 
-def _called(wanted: Named, tree: ElementTree) -> list[Element]:
-    """Return the elements of this role and name. Values in the name must match word for word."""
-    nameless = wanted.name is None and wanted.role in FIELDS
-    found = tree.fields(wanted.role or "") if nameless else tree.find(wanted.role, wanted.name)
+def called(wanted: Named, tree: ElementTree, *, hidden: bool = False, within: Element | None = None) -> list[Element]:
+    """Return the elements of this role and name. Values in the name must match word for word.
+
+    With ``hidden``, elements out of view count as well. ``within`` is the element that contains them.
+    """
+    found = tree.find(wanted.role, wanted.name, within, hidden=hidden)
+    if wanted.name is None and wanted.role in FIELDS:
+        found = [each for each in found if READ_ONLY not in each.states]
     found = [each for each in found if holds_values(wanted.name or "", each.name, reported=True)]
     if isinstance(wanted, Holding) and (held := wanted.holds) is not None:
         found = [each for each in found if is_title(held, each.value)]
-    within = wanted.within if isinstance(wanted, Contained) else None
-    if within is None:
+    around = wanted.within if isinstance(wanted, Contained) else None
+    if around is None:
         return found
-    around = {each.id for each in tree.find(None, within) if holds_values(within, each.name, reported=True)}
-    return [each for each in found if not around.isdisjoint(above.id for above in tree.ancestors(each))]
+    held_by = {
+        each.id for each in tree.find(None, around, hidden=hidden) if holds_values(around, each.name, reported=True)
+    }
+    return [each for each in found if not held_by.isdisjoint(above.id for above in tree.ancestors(each))]

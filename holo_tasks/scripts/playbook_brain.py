@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import PRESSED
@@ -23,6 +24,7 @@ from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import FIELDS, NotFound
+from holo_tasks.scripts.into_view import IntoView
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
@@ -95,6 +97,7 @@ class PlaybookBrain:
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
+        self._view = IntoView(self.rules, values, [fill(label, values) for label in playbook.goals[goal].press_once])
         self._probe: PlaybookBrain | None = None
         self._answer: tuple[Step, Decision] | None = None
         """The answer that is given as soon as the probe has found the effect."""
@@ -113,7 +116,10 @@ class PlaybookBrain:
         if not decision.unmet and not (rule is not None and rule.anytime):
             self._met = self._steps(self._past)
         step = Step.model_validate(decision.step)
-        if step.tool_call.tool_name == "ask_human" or self._is_late(decision, walk):
+        gives_up = step.tool_call.tool_name == "ask_human" or self._is_late(decision, walk)
+        if (moved := await self._moved(decision, sight, gives_up)) is not None:
+            return moved
+        if gives_up:
             raise await self._stop(step, decision, sight)
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
@@ -127,6 +133,8 @@ class PlaybookBrain:
         walk.extends_waits = not decision.lost or bool(decision.rule)
         action = decision.action
         self.given = decision
+        if action is not None and not (rule is not None and rule.anytime):
+            self._view.forget()
         if action is not None and action.wait is None:
             self._before, self._acted_s = _picture(walk), None
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
@@ -134,6 +142,22 @@ class PlaybookBrain:
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)
         return step
+
+    async def _moved(self, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
+        """Return a step that brings into view what the next step needs, or ``None``.
+
+        It is no step of the goal, so it is not kept among the earlier ones. A screen that may still be in motion is
+        looked at once more before.
+        """
+        waits = EarlierSteps(self.rules, self.values, self._past).waits
+        if decision.action is not None or not (gives_up or (decision.lost and waits)):
+            return None
+        misfit = await asyncio.to_thread(misfit_of, self.rules, self.values, self._past, sight)
+        move = None if misfit is None else await asyncio.to_thread(self._view.move, misfit, sight, gives_up)
+        if move is None:
+            return None
+        self.intent = Intent()
+        return Step.model_validate(move)
 
     def _intended(self, action: Action, held: tuple[Box, ...]) -> Intent:
         shows = action.write.shows if action.write is not None else None
@@ -320,7 +344,17 @@ class PlaybookBrain:
         def follows(history: Sequence[Turn]) -> Decision:
             met = self._met == self._steps(history)
             values, old = self.values, self._old
-            return follow(self.playbook, self.goal, values, history, sight, written=exactly, met=met, old=old)
+            return follow(
+                self.playbook,
+                self.goal,
+                values,
+                history,
+                sight,
+                written=exactly,
+                met=met,
+                old=old,
+                seen=self._view.seen,
+            )
 
         return follows
 
@@ -416,6 +450,8 @@ class PlaybookBrain:
         misfit = await asyncio.to_thread(misfit_of, self.rules, self.values, self._past, sight)
         if misfit is None:
             return GaveUp(question, layer=PLAYBOOK)
+        if self._view.told:
+            misfit = replace(misfit, why=f"{misfit.why}; {self._view.told}")
         self._stopped = misfit
         return DoesNotFit(f"{question} {misfit.sentence}", misfit)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -100,11 +100,13 @@ def follow(
     written: Written | None = None,
     met: bool = False,
     old: Mapping[str, Value] = MappingProxyType({}),
+    seen: Collection[Condition] = (),
 ) -> Decision:
     """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
     ``met`` is true if the required effect of the last step was seen. ``old`` are the values that were read before the
-    last step. A rule with a read that is ``new`` does not hold while that read still gives the old value.
+    last step. A rule with a read that is ``new`` does not hold while that read still gives the old value. ``seen`` are
+    conditions that were seen before the screen was scrolled.
     """
     rules: Sequence[Rule] = playbook.rules_of(goal)
     past = EarlierSteps(rules, values, history)
@@ -117,7 +119,7 @@ def follow(
         rules = sorted(rules, key=lambda rule: rule.opens)
     for rule in rules if waiting is None else [rule for rule in rules if rule.anytime]:
         try:
-            facts = _holding(rule, values, past, sight, old)
+            facts = _holding(rule, values, past, sight, old, seen)
             if facts is None or (answer_only and rule.do[-1].answer is None):
                 continue
             found = _follow(rule, past, sight, facts, written or to_thousandths)
@@ -200,10 +202,15 @@ def _in_words(wanted: Condition) -> str:
 
 
 def _holding(
-    rule: Rule, values: Mapping[str, Value], past: EarlierSteps, sight: Sight, old: Mapping[str, Value]
+    rule: Rule,
+    values: Mapping[str, Value],
+    past: EarlierSteps,
+    sight: Sight,
+    old: Mapping[str, Value],
+    seen: Collection[Condition],
 ) -> dict[str, Value] | None:
     """Return the values that a rule may use if it holds, otherwise ``None``."""
-    if not (is_meant(rule, values) and _is_its_turn(rule, past) and is_shown(rule, values, sight)):
+    if not (is_meant(rule, values) and _is_its_turn(rule, past) and is_shown(rule, values, sight, seen)):
         return None
     read = read_values(rule.read, sight.shown or sight, values)
     if read is None or any(each.new and read[name] == old.get(name) for name, each in rule.read.items() if old):
@@ -218,11 +225,11 @@ def is_meant(rule: Rule, values: Mapping[str, Value]) -> bool:
     return bool(values.get(rule.if_.removeprefix("not "))) != rule.if_.startswith("not ")
 
 
-def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Return whether a rule's conditions on the screen hold."""
+def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight, seen: Collection[Condition] = ()) -> bool:
+    """Return whether a rule's conditions on the screen hold. Those in ``seen`` were seen before it was scrolled."""
 
     def visible(wanted: Condition) -> bool:
-        return is_visible(wanted, values, sight)
+        return wanted in seen or is_visible(wanted, values, sight)
 
     if not any(all(map(visible, screen)) for screen in rule.screens):
         return False

@@ -1,0 +1,316 @@
+"""Bring the target of a playbook's step into view: by the mouse wheel, and by the pager of a list.
+
+`IntoView` decides these moves. Each is an ordinary action of the trace. After each the playbook looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.scripts.element_search import NotFound, called
+from holo_tasks.scripts.misfit import Misfit
+from holo_tasks.scripts.pager import next_page
+from holo_tasks.scripts.playbook import Rule
+from holo_tasks.scripts.rules import conditions_in_words, find, is_visible, words_of
+from holo_tasks.scripts.script_view import exactly
+from holo_tasks.scripts.scrolling import (
+    Turn,
+    covering,
+    direction_to,
+    frame_of,
+    hidden_match,
+    knows_hidden_rows,
+    list_in_front,
+    names_in,
+    notches_for,
+    scrolled_by,
+    signature,
+    visible_box,
+    wheel_over,
+)
+from holo_tasks.scripts.steps_and_targets import Condition, Named, ShownElement, Target, texts_of
+from holo_tasks.scripts.values import PLACEHOLDER, Value, filled_in, label_of
+from holo_tasks.vision.screen_text import Sight
+
+MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 25, 10, 4, 40
+"""Most moves of the mouse wheel for one step on one page, most pages, and most waits for a page."""
+SMALL = 2
+"""Notches to uncover a target."""
+
+Wanted: TypeAlias = tuple[Named, Mapping[str, str], str]
+"""An element, its relations, and the text that may be on it."""
+
+
+Move: TypeAlias = dict[str, Any]
+"""A move that only changes what is in view, as a model would give it."""
+
+
+@dataclass
+class _Search:
+    """The moves for one step so far: those on the current page of a list, and the pages that were left."""
+
+    key: tuple[str, int]
+    seen: set[Condition] = field(default_factory=set)
+    told: str = ""
+    turns: int = 0
+    notches: int = 0
+    direction: Turn | None = None
+    turned_back: bool = False
+    before: tuple[object, ...] = ()
+    pages: list[tuple[str, ...]] = field(default_factory=list)
+    """The names in the list on each page that was left."""
+    waits: int = 0
+    is_loading: bool = False
+    in_list: bool = False
+    is_over: bool = False
+
+    def begin_page(self) -> None:
+        self.turns, self.notches, self.direction, self.turned_back, self.before = 0, 0, None, False, ()
+        self.is_loading, self.waits = False, 0
+
+
+class IntoView:
+    """Brings what a step needs into view. ``press_once`` are labels that it never presses."""
+
+    def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], press_once: Sequence[str]) -> None:
+        self._rules, self._values = rules, values
+        self._banned = [*press_once, *(name for rule in rules for name in _pressed_by(rule))]
+        self._search = _Search(("", 0))
+
+    @property
+    def seen(self) -> frozenset[Condition]:
+        """The conditions of the step that were seen since its first move.
+
+        They count as visible after it, because these moves change nothing but the view.
+        """
+        return frozenset(self._search.seen)
+
+    @property
+    def told(self) -> str:
+        """What was looked through without success, as a part of a sentence."""
+        return self._search.told
+
+    def forget(self) -> None:
+        """Begin anew, because a step was done."""
+        self._search = _Search(("", 0))
+
+    def move(self, misfit: Misfit, sight: Sight, late: bool) -> Move | None:
+        """Return the next move for a step that does not fit; ``None`` if the view is not the reason, or at the end.
+
+        ``late`` is true if the playbook would hand over now. Before, only what a program reports out of view is brought
+        into view.
+        """
+        tree, key = sight.elements, (misfit.rule.id, misfit.place)
+        if tree is None or misfit.cause in ("failed", "model"):
+            return None
+        if key != self._search.key:
+            self._search = _Search(key)
+        needed = self._needed(misfit, sight)
+        if self._search.is_over:
+            return None
+        move = self._to_reported(needed, sight, tree)
+        if move is None and (late or self._search.in_list) and self._is_by_key(misfit, sight):
+            move = self._through_list(misfit, sight, tree)
+        return move
+
+    def _needed(self, misfit: Misfit, sight: Sight) -> list[list[Wanted]]:
+        """Return what the step lacks: first its conditions, then its targets. Each has one or several ways."""
+        rule, action = misfit.rule, misfit.action
+        screen = max(rule.screens, key=lambda one: sum(self._shows(each, sight) for each in one))
+        self._search.seen |= {each for each in screen if _stays(each) and is_visible(each, self._values, sight)}
+        lacking = [each for each in screen if not self._shows(each, sight)]
+        if misfit.cause == "effect":
+            lacking = [each for each in action.then if not is_visible(each, self._values, sight)]
+        if lacking:
+            return [[way] for each in lacking for way in self._of_condition(each)]
+        if misfit.cause == "effect":
+            return []
+        found = [self._of_target(target) for target in action.targets if not _is_found(target, self._values, sight)]
+        if not found and misfit.cause == "values":
+            reads = [read.element for read in rule.read.values() if read.element is not None]
+            filled = [each.model_copy(update=filled_in(each, self._values)) for each in reads]
+            found = [[(each, each.relations, "")] for each in filled]
+        return found
+
+    def _shows(self, wanted: Condition, sight: Sight) -> bool:
+        return wanted in self.seen or is_visible(wanted, self._values, sight)
+
+    def _of_condition(self, wanted: Condition) -> Iterable[Wanted]:
+        match wanted:
+            case str():
+                yield _by_text(label_of(wanted, self._values))
+            case ShownElement():
+                filled = wanted.model_copy(update=filled_in(wanted, self._values))
+                yield filled, {}, filled.text or ""
+
+    def _of_target(self, target: Target) -> list[Wanted]:
+        found: list[Wanted] = []
+        for way in target.ways:
+            filled = way.model_copy(update=filled_in(way, self._values))
+            if way.is_named:
+                found.append((filled, filled.relations, filled.text or ""))
+            elif (text := way.text or way.field) is not None:
+                found.append((_by_text(label_of(text, self._values))[0], filled.relations, ""))
+        return found
+
+    def _to_reported(self, needed: Sequence[Sequence[Wanted]], sight: Sight, tree: ElementTree) -> Move | None:
+        """Return a move to an element that is reported and out of view, or that is covered."""
+        for wanted, relations, also in (way for ways in needed for way in ways):
+            hidden = hidden_match(wanted, relations, tree)
+            if hidden is not None:
+                return self._toward(hidden, tree, sight)
+            shown = [each for each in tree.single(called(wanted, tree)) if sight.disagrees(each, also)]
+            if len(shown) == 1 and covering(shown[0], tree) is not None:
+                return self._toward(shown[0], tree, sight, SMALL)
+        return None
+
+    def _toward(self, element: Element, tree: ElementTree, sight: Sight, most: int = MOST_NOTCHES) -> Move | None:
+        """Return a turn of the wheel toward an element. The turns grow until it is passed, and then get smaller."""
+        frame, search = frame_of(element, tree), self._search
+        if frame is None:
+            return None
+        direction = direction_to(element, frame, tree)
+        if search.turned_back and search.direction is not None:
+            direction = search.direction
+        elif search.direction is not None and search.before == signature(frame, tree):
+            search.turned_back, direction = True, "up" if search.direction == "down" else "down"
+        elif search.direction is not None:
+            search.notches = max(1, search.notches * 2 if search.direction == direction else search.notches // 2)
+        search.notches = min(most, search.notches or notches_for(frame))
+        words = f"{element.role} ‘{element.name}’" if element.name else element.role
+        thought = f"Scroll {direction} to bring the {words} into view."
+        return self._turn(element, frame, direction, search.notches, thought, sight, tree)
+
+    def _turn(
+        self,
+        element: Element,
+        frame: Element,
+        direction: Turn,
+        notches: int,
+        thought: str,
+        sight: Sight,
+        tree: ElementTree,
+    ) -> Move | None:
+        """Return a turn of the wheel over a frame; ``None`` if the last one moved nothing, or after too many."""
+        now, search = signature(frame, tree), self._search
+        stuck = search.before == now and search.direction == direction
+        wheel = wheel_over(frame, visible_box(element, tree), direction, tree)
+        if wheel is None or stuck or search.turns >= MOST_TURNS:
+            search.is_over, search.told = True, "scrolling did not bring it into view"
+            return None
+        search.turns, search.before, search.direction = search.turns + 1, now, direction
+        turn = {"direction": direction, "scroll_size": min(notches, wheel.notches)}
+        return _step("scroll", thought, wheel.at, sight, element=frame.name or frame.role, **turn)
+
+    def _is_by_key(self, misfit: Misfit, sight: Sight) -> bool:
+        """Return whether the step finds a row by its key, or answers from it, and all else is as it must be."""
+        rule, action = misfit.rule, misfit.action
+        lacking = [each for each in rule.screen if not self._shows(each, sight)]
+        if lacking:
+            return action.answers and len(lacking) < len(rule.screen) and all(map(_is_of_item, lacking))
+        ways = [way for target in action.targets for way in target.ways]
+        return any(_names_item(way.relations.get("row") or way.name or way.text) for way in ways)
+
+    def _through_list(self, misfit: Misfit, sight: Sight, tree: ElementTree) -> Move | None:
+        """Return a move through the list in front: to its upper end, to its lower end, and to its next page."""
+        listed, search = list_in_front(tree), self._search
+        if listed is None:
+            return None
+        search.in_list = True
+        lacking = [each for each in misfit.rule.screen if not self._shows(each, sight)]
+        what = conditions_in_words(lacking) if lacking else f"‘{words_of(misfit.action.targets[0])}’"
+        names = names_in(listed, tree)
+        if search.is_loading and names in search.pages:
+            search.waits += 1
+            wait = _said("wait", "Wait for the next page of the list.", seconds=1.0)
+            return wait if search.waits <= MOST_WAITS else self._end(what)
+        if search.is_loading:
+            search.begin_page()
+        move = None if knows_hidden_rows(listed, tree) else self._along(listed, what, sight, tree)
+        if move is None and names not in search.pages:
+            move = self._to_next_page(listed, names, what, sight, tree)
+        return move or self._end(what)
+
+    def _along(self, listed: Element, what: str, sight: Sight, tree: ElementTree) -> Move | None:
+        """Return a turn of the wheel along a list whose hidden rows are unknown: first up, then down to its end."""
+        search, thought = self._search, f"Look for {what} further {{}} in the list."
+        if search.direction != "down":
+            up = self._turn(listed, listed, "up", notches_for(listed), thought.format("up"), sight, tree)
+            if up is not None:
+                return up
+            search.before = ()
+        search.is_over = False
+        return self._turn(listed, listed, "down", notches_for(listed), thought.format("down"), sight, tree)
+
+    def _to_next_page(
+        self, listed: Element, names: tuple[str, ...], what: str, sight: Sight, tree: ElementTree
+    ) -> Move | None:
+        """Return the press on the list's pager, or a turn of the wheel to the pager or to the end of the page."""
+        search, number = self._search, len(self._search.pages) + 1
+        search.is_over = False
+        control = next_page(tree, listed, self._banned)
+        if control is None:
+            frame = scrolled_by(listed, tree)
+            thought = f"Scroll to the end of the list, to look for {what}."
+            return self._turn(listed, frame, "down", MOST_NOTCHES, thought, sight, tree)
+        if number >= MOST_PAGES:
+            return None
+        if not control.on_screen or sight.disagrees(control, ""):
+            return self._toward(control, tree, sight)
+        search.pages.append(names)
+        search.is_loading = True
+        thought = f"Go to page {number + 1} of the list, to look for {what}."
+        element = f"{control.name} {control.role}"
+        return _step("click", thought, control.box.center, sight, element=element, button="left")
+
+    def _end(self, what: str) -> None:
+        """End the search, and say what was looked through."""
+        search, count = self._search, len(self._search.pages) + (not self._search.is_loading)
+        pages = f"{count} pages of the list were" if count > 1 else "the list was"
+        more = ", and it has more pages" if count >= MOST_PAGES else ""
+        search.is_over, search.told = True, f"{pages} looked through for {what}{more}"
+
+
+def _step(tool: str, thought: str, at: Point, sight: Sight, **arguments: Any) -> Move:
+    x, y = exactly(at, sight.size)
+    return _said(tool, thought, x=x, y=y, **arguments)
+
+
+def _said(tool: str, thought: str, **arguments: Any) -> Move:
+    return {"note": None, "thought": thought, "tool_call": {"tool_name": tool, **arguments}}
+
+
+def _by_text(label: str) -> Wanted:
+    return Named(name="*").model_copy(update={"name": label}), {}, ""
+
+
+def _is_found(target: Target, values: Mapping[str, Value], sight: Sight) -> bool:
+    try:
+        find(target, values, sight)
+    except NotFound:
+        return False
+    return True
+
+
+def _stays(wanted: Condition) -> bool:
+    """Return whether a condition stays true while only the view changes: a text or an element that was seen."""
+    return isinstance(wanted, str | ShownElement)
+
+
+def _names_item(text: str | None) -> bool:
+    return text is not None and PLACEHOLDER.search(text) is not None
+
+
+def _is_of_item(wanted: Condition) -> bool:
+    return any(map(_names_item, texts_of(wanted)))
+
+
+def _pressed_by(rule: Rule) -> Iterable[str]:
+    """Yield the names of the controls that a rule presses."""
+    for action in rule.do:
+        for way in (way for target in action.targets for way in target.ways):
+            yield from (name for name in (way.name, way.text) if name)
