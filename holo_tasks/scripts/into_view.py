@@ -36,7 +36,7 @@ from holo_tasks.scripts.steps_and_targets import Condition, Named, ShownElement,
 from holo_tasks.scripts.values import PLACEHOLDER, Value, filled_in, label_of
 from holo_tasks.vision.screen_text import Sight
 
-MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 25, 10, 4, 40
+MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 25, 10, 10, 40
 """Most moves of the mouse wheel for one step on one page, most pages, and most waits for a page."""
 SMALL = 2
 """Notches to uncover a target."""
@@ -237,14 +237,15 @@ class IntoView:
 
     def _along(self, listed: Element, what: str, sight: Sight, tree: ElementTree) -> Move | None:
         """Return a turn of the wheel along a list whose hidden rows are unknown: first up, then down to its end."""
-        search, thought = self._search, f"Look for {what} further {{}} in the list."
+        search, notches = self._search, notches_for(listed)
         if search.direction != "down":
-            up = self._turn(listed, listed, "up", notches_for(listed), thought.format("up"), sight, tree)
+            up = self._turn(listed, listed, "up", notches, f"Look for {what} further up in the list.", sight, tree)
             if up is not None:
                 return up
             search.before = ()
         search.is_over = False
-        return self._turn(listed, listed, "down", notches_for(listed), thought.format("down"), sight, tree)
+        thought = f"Look for {what} further down in the list."
+        return self._turn(listed, listed, "down", notches, thought, sight, tree)
 
     def _to_next_page(
         self, listed: Element, names: tuple[str, ...], what: str, sight: Sight, tree: ElementTree
@@ -271,7 +272,8 @@ class IntoView:
         """End the search, and say what was looked through."""
         search, count = self._search, len(self._search.pages) + (not self._search.is_loading)
         pages = f"{count} pages of the list were" if count > 1 else "the list was"
-        more = ", and it has more pages" if count >= MOST_PAGES else ""
+        is_long = count >= MOST_PAGES or search.turns >= MOST_TURNS
+        more = ", and it goes on" if is_long else ""
         search.is_over, search.told = True, f"{pages} looked through for {what}{more}"
 
 

@@ -47,23 +47,20 @@ def next_page(tree: ElementTree, beside: Element, banned: Collection[str]) -> El
     """
     page = next((each for each in tree.ancestors(beside) if each.role == "document"), tree.window_of(beside))
     parts = [*tree.below(page)]
-    found: dict[str, Element] = {}
-    seen: set[int] = set()
+    found: dict[str, tuple[Element, Element]] = {}
     for each in parts:
-        if each.role not in PRESSABLE or not (_is_next(each.name) or each.name.strip().isdigit()):
-            continue
-        group = _group_of(each, tree)
-        if group is None or group.id in seen or group in (page, *tree.ancestors(page)):
-            continue
-        seen.add(group.id)
-        control = _next_in(group, page, tree)
-        if control is not None:
-            found.setdefault(control.name, control)
-    controls = [*found.values()]
-    if len(controls) != 1 or controls[0].name.casefold() in {name.casefold() for name in banned}:
+        if each.role in PRESSABLE and (_is_next(each.name) or each.name.strip().isdigit()):
+            pairs = ((_next_in(group, page, tree), group) for group in _groups_of(each, tree))
+            control, group = next(((one, group) for one, group in pairs if one is not None), (None, page))
+            if control is not None:
+                found.setdefault(control.name, (control, group))
+    if len(found) != 1:
         return None
-    inside = {each.id for each in tree.below(_group_of(controls[0], tree) or controls[0])}
-    return None if any(_is_to_fill_in(each) and each.id not in inside for each in parts) else controls[0]
+    ((control, group),) = found.values()
+    inside = {each.id for each in tree.below(group)}
+    if control.name.casefold() in {name.casefold() for name in banned}:
+        return None
+    return None if any(_is_to_fill_in(each) and each.id not in inside for each in parts) else control
 
 
 def _is_to_fill_in(element: Element) -> bool:
@@ -81,18 +78,15 @@ def _is_usable(element: Element) -> bool:
     return bool(element.states & {"sensitive", "enabled"})
 
 
-def _group_of(control: Element, tree: ElementTree) -> Element | None:
-    """Return the innermost ancestor with another control, or with a text of a number; ``None`` inside a table."""
-    group = None
+def _groups_of(control: Element, tree: ElementTree) -> Iterator[Element]:
+    """Yield the ancestors of a control that contain controls of a pager only, the innermost first."""
     for above in tree.ancestors(control)[:MOST_UP]:
-        if above.role in TABLES or above.role in ("document", "window"):
-            return group
-        pressables = [each for each in tree.below(above) if each.role in PRESSABLE]
-        if not all(map(_is_of_pager, pressables)):
-            return group
-        if len(pressables) > 1 or len(_numbers(above, tree)) > 1 or NAMED.search(above.name):
-            group = above
-    return group
+        inside = [*tree.below(above)]
+        is_other = above.role in TABLES or any(each.role in TABLES for each in inside)
+        pressables = [each for each in inside if each.role in PRESSABLE]
+        if is_other or above.role in ("document", "window") or not all(map(_is_of_pager, pressables)):
+            return
+        yield above
 
 
 def _is_of_pager(element: Element) -> bool:

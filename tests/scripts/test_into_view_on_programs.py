@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.events import Decided
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts import rules
 from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import DoesNotFit
 from holo_tasks.scripts.script import Script
 from tests.accessibility.test_programs import FLAGS, until_there
 from tests.support.scripts import done
@@ -27,77 +21,59 @@ from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of
 pytestmark = pytest.mark.desktop
 APPS = Path(__file__).parent.parent / "apps"
 PAGES, ROWS = 3, 30
-STYLE = """<!doctype html><meta charset=utf-8><title>Suppliers</title><style>body{font:15px sans-serif;margin:0 24px 90px}
-footer{position:fixed;bottom:0;left:0;right:0;height:90px;background:#ddd}td{padding:6px 40px}p{margin:16px 0}</style>"""
-FORM = """<h1>Supplier {key}</h1><form action=/saved><input type=hidden name=key value="{key}">
-<p><label>Contact <input name=contact></label></p><div style="height:{room}px">Notes</div>
-<p><label><input type=checkbox name=approved> Approved</label></p><p style="height:700px">Terms of delivery</p>
-<p><label>Remark <input name=remark></label></p><footer><button style="width:90%;height:80px">Save</button></footer></form>"""
-STEPS = """
+HEAD = """<!doctype html><meta charset=utf-8><title>Suppliers</title><style>
+body{font:15px sans-serif;margin:0 24px 90px} td{padding:6px 40px}
+footer{position:fixed;bottom:0;left:0;right:0;height:90px;background:#ddd}</style>"""
+FORM = """<h1>Supplier</h1><form onsubmit="return save()"><p id=key></p><div style="height:360px">Notes</div>
+<p><label><input type=checkbox id=approved> Approved</label></p><p style="height:500px">Terms of delivery</p>
+<p><label>Remark <input id=remark></label></p>
+<footer><button style="width:90%;height:80px">Save</button></footer></form><script>
+key.textContent = location.hash.slice(1)
+function save() {
+  const told = `Saved ${key.textContent}: ${approved.checked}, ${remark.value}`
+  document.body.innerHTML = '<h1></h1>'; document.querySelector('h1').textContent = told; return false }
+</script>"""
+APPROVE = """
 name: suppliers
 goals:
   approve:
     params: {key: text}
     steps:
-      - {click: {role: link, name: "{key}"}, after: "Supplier {key}"}
-      - {before: "Supplier {key}", click: {role: check box, name: Approved}}
-      - {click: {role: text field, name: Remark}}
+      - {click: {role: link, name: "{key}"}, after: {role: heading, name: Supplier}}
+      - {before: {role: heading, name: Supplier}, click: {role: check box, name: Approved}}
+      - {before: {role: heading, name: Supplier}, click: {role: text field, name: Remark}}
       - {write: by post}
-      - {click: {role: button, name: Save}, after: Saved}
+      - {click: {role: button, name: Save}}
+      - before: {role: heading, name: "Saved*"}
+        read: {said: {element: {role: heading, name: "Saved*"}}}
+        answer: "{said}"
+"""
+CHOOSE = """
+name: files
+goals:
+  choose:
+    params: {file: text}
+    steps:
+      - {click: {role: cell, name: "{file}"}, after: {role: label, name: "{file} is chosen."}}
       - {answer: done}
 """
 
 
-class Site(BaseHTTPRequestHandler):
-    """Paged list of suppliers, and a form whose button lies over its lower end."""
-
-    saved: list[str] = []
-    opened: list[str] = []
-
-    def do_GET(self) -> None:
-        path, _, query = self.path.partition("?")
-        if path == "/saved":
-            self.saved.append(query)
-        if path == "/favicon.ico":
-            return self.send_error(404)
-        self.opened.append(self.path)
-        body = {"/": lambda: _listed(int(query.removeprefix("p=") or 1)), "/saved": lambda: "<h1>Saved</h1>"}.get(
-            path, lambda: FORM.format(key=path[1:], room=415)
-        )()
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.end_headers()
-        self.wfile.write((STYLE.replace("Suppliers", "Suppliers " + self.path) + body).encode())
-
-    def log_message(self, *args: Any) -> None:
-        pass
+def write_pages(folder: Path) -> None:
+    """Write a list of suppliers with three pages, and a form whose button lies over its lower end."""
+    (folder / "form.html").write_text(HEAD + FORM)
+    for page in range(1, PAGES + 1):
+        numbers = range(101 + ROWS * (page - 1), 101 + ROWS * page)
+        rows = "".join(f"<tr><td><a href=form.html#L-{n}>L-{n}</a><td>Ltd {n}" for n in numbers)
+        pager = " ".join(f"<b>{n}</b>" if n == page else f"<a href={n}.html>{n}</a>" for n in range(1, PAGES + 1))
+        table = f"<table><tr><th>Number<th>Name{rows}</table>"
+        (folder / f"{page}.html").write_text(f"{HEAD}<h1>Suppliers</h1>{table}<p>{pager} {PAGES * ROWS} suppliers")
 
 
-def _listed(page: int) -> str:
-    first = (page - 1) * ROWS
-    rows = "".join(f"<tr><td><a href=/L-{n}>L-{n}</a><td>Ltd {n}" for n in range(first + 101, first + ROWS + 101))
-    pages = "".join(
-        f"<span>{n}</span> " if n == page else f'<a href="/?p={n}">{n}</a> ' for n in range(1, PAGES + 1)
-    )
-    return f"<h1>Suppliers</h1><table><tr><th>Number<th>Name{rows}</table><p>{pages} {PAGES * ROWS} suppliers"
-
-
-@contextmanager
-def served() -> Iterator[tuple[str, type[Site]]]:
-    class Own(Site):
-        saved, opened = [], []
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Own)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/", Own
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def calls_of(recorder: MemoryRecorder) -> list[dict[str, Any]]:
-    return [one.call for one in recorder.events if isinstance(one, Decided)]
+def thoughts(recorder: MemoryRecorder) -> list[str]:
+    """Return the thoughts of the steps in the trace, without waits for a busy program."""
+    every = [one.thought for one in recorder.events if isinstance(one, Decided)]
+    return [each for each in every if each not in (rules.WAITING, "Wait for the next page of the list.")]
 
 
 @pytest.fixture(autouse=True)
@@ -107,22 +83,35 @@ def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_playbook_goes_to_the_page_of_its_row_and_uncovers_its_check_box(tmp_path: Path) -> None:
-    playbook = parse_playbook(STEPS)
-    with served() as (url, site):
-        app = ["chromium", *shlex.split(FLAGS), f"--user-data-dir={tmp_path / 'profile'}", f"--app={url}"]
-        async with VirtualDesktop(app=app, app_timeout_s=60) as desktop:
-            await until_there(desktop, "link", "L-101")
-            recorder = MemoryRecorder()
-            walk = walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder)
-            try:
-                said = await done(walk, Script(playbook, "approve", key="L-175").brain())
-            finally:
-                print(site.opened)
-                t = await desktop.elements()
-                from holo_tasks.scripts.scrolling import list_in_front, names_in
-                print([(e.id,e.parent,e.role,e.name,e.box,e.on_screen) for e in t.elements if e.role in ('document','table','window') or e.name=='L-131'], t.moving, t.complete, t.why_not)
-                for e in recorder.events:
-                    print(type(e).__name__, getattr(e,"thought",""), getattr(e,"call",""))
-    assert said == "done"
-    assert site.saved == ["key=L-175&contact=&approved=on&remark=by+post"]
-    assert site.opened[:3] == ["/", "/?p=2", "/?p=3"]
+    write_pages(tmp_path)
+    page, profile = f"--app=file://{tmp_path}/1.html", f"--user-data-dir={tmp_path / 'profile'}"
+    recorder, script = MemoryRecorder(), Script(parse_playbook(APPROVE), "approve", key="L-175")
+    async with VirtualDesktop(app=["chromium", *shlex.split(FLAGS), profile, page], app_timeout_s=60) as desktop:
+        await until_there(desktop, "link", "L-101")
+        walk = walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder)
+        said = await done(walk, script.brain(), max_steps=60)
+    assert said == "Saved L-175: true, by post"
+    made = thoughts(recorder)
+    assert [each for each in made if "page" in each] == [
+        "Go to page 2 of the list, to look for ‘{key} link’.",
+        "Go to page 3 of the list, to look for ‘{key} link’.",
+    ]
+    assert "Scroll down to bring the check box ‘Approved’ into view." in made
+    assert "Scroll down to bring the text field ‘Remark’ into view." in made
+
+
+async def test_a_row_far_down_a_native_list_is_found_and_a_visible_one_is_not_scrolled_to() -> None:
+    recorder, playbook = MemoryRecorder(), parse_playbook(CHOOSE)
+    async with VirtualDesktop(app=["/usr/bin/python3", str(APPS / "list_gtk3.py")]) as desktop:
+        await until_there(desktop, "cell", "invoice-01.txt")
+
+        def walk() -> Walk:
+            return walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder)
+
+        assert await done(walk(), Script(playbook, "choose", file="invoice-03.txt").brain()) == "done"
+        assert len(thoughts(recorder)) == 2
+        assert await done(walk(), Script(playbook, "choose", file="invoice-57.txt").brain()) == "done"
+        moved = thoughts(recorder)[2:-2]
+        assert {*moved} == {f"Look for ‘{{file}} cell’ further {way} in the list." for way in ("up", "down")}
+        with pytest.raises(DoesNotFit, match="the list was looked through for"):
+            await done(walk(), Script(playbook, "choose", file="invoice-157.txt").brain())

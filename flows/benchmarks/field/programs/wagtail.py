@@ -28,7 +28,10 @@ class Wagtail(Program):
         "Open the supplier with this number, enter this contact and note, set the terms to 30 days, tick Approved, "
         "and save it. Answer done."
     )
-    drifts = ("larger font", "dark theme", "smaller screen", "window moved", "another order", "tip", "slow server")
+    drifts = (
+        *("larger font", "dark theme", "smaller screen", "window moved", "another order", "tip", "slow server"),
+        "page two",
+    )
     items = (
         {"number": "L-302", "contact": "Ada Winter", "note": "delivers on Mondays"},
         {"number": "L-307", "contact": "Jon Summer", "note": "closed in August"},
@@ -60,7 +63,8 @@ class Wagtail(Program):
         look = {"larger font": ("--force-device-scale-factor=1.25",), "dark theme": DARK}.get(drift, ())
         profile = f"--user-data-dir={folder / 'profile'}"
         browser = [shutil.which("chromium") or "chromium", *FLAGS, *look, profile, f"--app={url}"]
-        return Started(browser, {}, [*site, "serve", "1.2" if drift == "slow server" else "0"], url)
+        served = ["serve", "1.2" if drift == "slow server" else "0", *(["3"] if drift == "page two" else [])]
+        return Started(browser, {}, [*site, *served], url)
 
     def is_ready(self, tree: ElementTree) -> bool:
         return bool(tree.find("link", SUPPLIERS[0][0]))

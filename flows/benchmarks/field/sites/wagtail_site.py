@@ -1,8 +1,10 @@
-"""The smallest site with Wagtail's admin pages: `wagtail_site.py FOLDER PORT make|serve [SECONDS]`.
+"""The smallest site with Wagtail's admin pages: `wagtail_site.py FOLDER PORT make|serve [SECONDS [ROWS]]`.
 
-A visitor is logged in at once, because the task is about a supplier. ``SECONDS`` is how long each answer takes.
+A visitor is logged in at once, because the task is about a supplier. ``SECONDS`` is how long each answer takes,
+and ``ROWS`` how many suppliers a page of the list shows.
 """
 
+import sys
 from pathlib import Path
 
 import django
@@ -66,6 +68,7 @@ class SupplierPages(SnippetViewSet):  # type: ignore[misc,unused-ignore]
 
     model, add_to_admin_menu, search_fields = Supplier, True, ("number", "name")
     list_display = ("number", "name", "terms", "approved")
+    list_per_page = int(sys.argv[5]) if len(sys.argv) > 5 else 20
 
 
 register_snippet(SupplierPages)
