@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import CELLS, MODAL, READ_ONLY, TEXTS, Element, ElementTree, in_rows
+from holo_tasks.core.elements.elements import CELLS, LISTS, MODAL, READ_ONLY, ROWS, TEXTS, Element, ElementTree, in_rows
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.steps_and_targets import (
     Beside,
@@ -95,11 +95,33 @@ def find_element(
         found = [_at_place(found, place, lacking)]
     if len(found) > 1:
         raise AmbiguousTarget(f"{len(found)} elements are {words_for(wanted)}: {_places(found)}.")
+    if place is None and _has_twin_out_of_view(found[0], wanted, relations.get("row"), tree):
+        raise AmbiguousTarget(f"Another row of the list, which is out of view, has {words_for(wanted)} as well.")
     if isinstance(wanted, InSheet) and wanted.empty and found[0].value:
         raise ContradictedTarget(f"The {words_for(wanted)} at {found[0].box} is not empty.")
     if why_not := sight.disagrees(found[0], also):
         raise ContradictedTarget(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
     return found[0]
+
+
+def _has_twin_out_of_view(element: Element, wanted: Named, key: str | None, tree: ElementTree) -> bool:
+    """Return whether another row of an element's list fits as well, and is not in view.
+
+    The row fits if it has the text ``key``, or without one if it has such an element.
+    """
+    above = tree.ancestors(element)
+    row = next((each for each in above if each.role in ROWS), None)
+    listed = next((each for each in above if each.role in LISTS), None)
+    if row is None or listed is None or (key is None and wanted.name is None):
+        return False
+    by = wanted if key is None else Named(name=key).model_copy(update={"name": key})
+    inside = {row.id, *(each.id for each in tree.below(row))}
+    found = called(by, tree, hidden=True, within=listed)
+    return any(not each.on_screen and each.id not in inside and _row_of(each, tree) for each in found)
+
+
+def _row_of(element: Element, tree: ElementTree) -> Element | None:
+    return next((each for each in (element, *tree.ancestors(element)) if each.role in ROWS), None)
 
 
 def _at_place(found: Sequence[Element], place: str, lacking: str) -> Element:

@@ -9,15 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from holo_tasks.core.elements.elements import CELLS, DIALOGS, ROWS, Element, ElementTree
+from holo_tasks.core.elements.elements import CELLS, DIALOGS, LISTS, ROWS, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.scripts.element_search import called
 from holo_tasks.scripts.steps_and_targets import Named
 
 Turn = Literal["up", "down"]
 SCROLLED = frozenset({"document", "scroll pane", "viewport", "internal frame"})
-LISTS = frozenset({"table", "tree table", "tree", "list", "list box"})
-"""Roles of the elements that scroll their contents."""
+"""Roles of the elements that scroll their contents. Lists may do so, too."""
 TURNED = frozenset({"combo box", "spin button", "slider", "dial", "scroll bar", "date editor", "tab"})
 """Roles of controls whose value the mouse wheel changes."""
 CLOSED = frozenset({"menu", "popup menu", "combo box", "tool tip", *DIALOGS})
@@ -48,7 +47,7 @@ def hidden_match(wanted: Named, relations: Mapping[str, str], tree: ElementTree)
         if relation == "row":
             found = _one_of_row(found, label, tree)
         elif relation != "column":
-            anchors = tree.single(called(Named(name=label), tree, hidden=True))
+            anchors = tree.single(called(_named(label), tree, hidden=True))
             if len(anchors) == 1 and not anchors[0].on_screen:
                 found = anchors
             elif anchors:
@@ -57,12 +56,16 @@ def hidden_match(wanted: Named, relations: Mapping[str, str], tree: ElementTree)
     return found[0] if len(found) == 1 and not found[0].on_screen else None
 
 
+def _named(label: str) -> Named:
+    return Named(name="*").model_copy(update={"name": label})  # the label may be a `Filled` text
+
+
 def _one_of_row(found: Sequence[Element], label: str, tree: ElementTree) -> list[Element]:
     """Return the first of the elements in each row with a text."""
     rows: dict[int, Element] = {}
     for each in found:
         row = next((above for above in (each, *tree.ancestors(each)) if above.role in ROWS), None)
-        if row is not None and called(Named(name=label), tree, hidden=True, within=row):
+        if row is not None and called(_named(label), tree, hidden=True, within=row):
             rows.setdefault(row.id, each)
     return [*rows.values()]
 

@@ -12,9 +12,12 @@ import pytest
 
 from holo_tasks.core.elements.elements import NOWHERE, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.scripts.element_search import AmbiguousTarget
 from holo_tasks.scripts.into_view import MOST_PAGES, MOST_TURNS, MOST_WAITS, IntoView
 from holo_tasks.scripts.misfit import misfit_of
 from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.rules import find
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.screen_text import Sight
 from tests.support.element_trees import element, tree_of, window
 
@@ -212,3 +215,17 @@ def test_conditions_that_were_seen_still_hold_after_scrolling() -> None:
     assert condition in walked.view.seen
     walked.view.forget()
     assert not walked.view.seen
+
+
+def test_a_key_in_a_row_out_of_view_makes_its_row_in_view_ambiguous() -> None:
+    def listed(key: str) -> Sight:
+        row = element("row", "", Box(0, 20, 400, 28), *ON, parent=2)
+        link = element("link", "L-7", Box(0, 20, 90, 28), *ON, parent=3)
+        hidden = element("row", "", NOWHERE, *ON, parent=2), element("link", key, NOWHERE, *ON, parent=5)
+        page = element("document", "Suppliers", PAGE, *ON), element("table", "", PAGE, *ON, parent=1)
+        return Sight((), SIZE, elements=tree_of(window(PAGE), *page, row, link, *hidden))
+
+    target = Target(role="link", name="L-7")
+    assert find(target, {}, listed("L-8")) == Box(0, 20, 90, 28)
+    with pytest.raises(AmbiguousTarget, match="Another row of the list"):
+        find(target, {}, listed("L-7"))

@@ -83,11 +83,12 @@ ROLES: Mapping[str, str] = MappingProxyType(
 DIALOGS = frozenset({"dialog", "alert", "alert dialog", "file chooser", "color chooser"})
 """Roles of windows, and of parts of a page, that lie over the rest of their program."""
 
+LISTS = frozenset({"table", "tree table", "tree", "list"})
 ROWS = frozenset({"row", "list item", "tree item"})
 CARDS = frozenset({"article"})
 CELLS = frozenset({"cell", "row header"})
 HEADINGS = frozenset({"column header"})
-"""Roles of the parts of tables and lists. A card has the contents of a row in any arrangement, below a heading."""
+"""Roles of tables and lists and their parts. A card has the contents of a row in any arrangement, below a heading."""
 
 SHEET = frozenset({"editable", "manages descendants"})
 """States of the table of a spreadsheet, and of no other table."""
