@@ -14,6 +14,7 @@ Steps pass the same checks as a model's. `script.Script` is the public entry poi
 rules of the file format, and reads a file. `steps_and_targets` defines a step: its action, its conditions, and its
 target (`Target`, with all ways to find a control and its relations to labels). `rules` decides the next step from the
 rules, the earlier steps and the screen, and finds targets. `element_search` finds those that a program reports.
+`into_view` brings targets into view: `scrolling` finds the place for the mouse wheel, `pager` the next page of a list.
 `hands.Hands` is the interface of Python scripts.
 
 May import `core`, `machine`, `loop`, `vision` and `contract`.

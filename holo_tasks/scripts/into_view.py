@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -54,6 +54,8 @@ class _Search:
     """The moves for one step so far: those on the current page of a list, and the pages that were left."""
 
     key: tuple[str, int]
+    page: tuple[str, ...] = ()
+    """The titles of the windows and documents."""
     seen: set[Condition] = field(default_factory=set)
     told: str = ""
     turns: int = 0
@@ -81,13 +83,14 @@ class IntoView:
         self._banned = [*press_once, *(name for rule in rules for name in _pressed_by(rule))]
         self._search = _Search(("", 0))
 
-    @property
-    def seen(self) -> frozenset[Condition]:
-        """The conditions of the step that were seen since its first move.
+    def seen_on(self, sight: Sight) -> Mapping[str, Collection[Condition]]:
+        """Return by rule the conditions that were seen since the first move for its step, if it is the same page.
 
-        They count as visible after it, because these moves change nothing but the view.
+        They count as visible, because these moves change nothing but the view.
         """
-        return frozenset(self._search.seen)
+        search = self._search
+        same = search.seen and sight.elements is not None and search.page == _titles(sight.elements)
+        return {search.key[0]: frozenset(search.seen)} if same else {}
 
     @property
     def told(self) -> str:
@@ -107,8 +110,11 @@ class IntoView:
         tree, key = sight.elements, (misfit.rule.id, misfit.place)
         if tree is None or misfit.cause in ("failed", "model"):
             return None
+        page = _titles(tree)
         if key != self._search.key:
-            self._search = _Search(key)
+            self._search = _Search(key, page)
+        if page != self._search.page:
+            self._search.seen, self._search.page = set(), page
         needed = self._needed(misfit, sight)
         if self._search.is_over:
             return None
@@ -137,7 +143,7 @@ class IntoView:
         return found
 
     def _shows(self, wanted: Condition, sight: Sight) -> bool:
-        return wanted in self.seen or is_visible(wanted, self._values, sight)
+        return wanted in self._search.seen or is_visible(wanted, self._values, sight)
 
     def _of_condition(self, wanted: Condition) -> Iterable[Wanted]:
         match wanted:
@@ -296,6 +302,10 @@ def _is_found(target: Target, values: Mapping[str, Value], sight: Sight) -> bool
     except NotFound:
         return False
     return True
+
+
+def _titles(tree: ElementTree) -> tuple[str, ...]:
+    return tuple(each.name for each in tree.elements if each.role in ("window", "document") and each.on_screen)
 
 
 def _stays(wanted: Condition) -> bool:

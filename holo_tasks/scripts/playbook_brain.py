@@ -353,7 +353,7 @@ class PlaybookBrain:
                 written=exactly,
                 met=met,
                 old=old,
-                seen=self._view.seen,
+                seen=self._view.seen_on(sight),
             )
 
         return follows

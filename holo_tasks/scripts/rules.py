@@ -100,13 +100,13 @@ def follow(
     written: Written | None = None,
     met: bool = False,
     old: Mapping[str, Value] = MappingProxyType({}),
-    seen: Collection[Condition] = (),
+    seen: Mapping[str, Collection[Condition]] = MappingProxyType({}),
 ) -> Decision:
     """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
     ``met`` is true if the required effect of the last step was seen. ``old`` are the values that were read before the
-    last step. A rule with a read that is ``new`` does not hold while that read still gives the old value. ``seen`` are
-    conditions that were seen before the screen was scrolled.
+    last step. A rule with a read that is ``new`` does not hold while that read still gives the old value. ``seen`` has
+    by rule the conditions that were seen before the screen was scrolled.
     """
     rules: Sequence[Rule] = playbook.rules_of(goal)
     past = EarlierSteps(rules, values, history)
@@ -119,7 +119,7 @@ def follow(
         rules = sorted(rules, key=lambda rule: rule.opens)
     for rule in rules if waiting is None else [rule for rule in rules if rule.anytime]:
         try:
-            facts = _holding(rule, values, past, sight, old, seen)
+            facts = _holding(rule, values, past, sight, old, seen.get(rule.id, ()))
             if facts is None or (answer_only and rule.do[-1].answer is None):
                 continue
             found = _follow(rule, past, sight, facts, written or to_thousandths)

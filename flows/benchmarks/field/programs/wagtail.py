@@ -57,7 +57,7 @@ class Wagtail(Program):
             marks = ", ".join("?" * len(FIELDS))
             office.executemany(
                 f"insert into office_supplier ({', '.join(FIELDS)}) values ({marks})",
-                reversed(rows) if drift == "another order" else rows,
+                reversed(rows) if drift in ("another order", "page two") else rows,
             )
         url = f"http://127.0.0.1:{port}/admin/snippets/office/supplier/"
         look = {"larger font": ("--force-device-scale-factor=1.25",), "dark theme": DARK}.get(drift, ())
