@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.scripts.element_search import NotFound, called
+from holo_tasks.scripts.element_search import AmbiguousTarget, ContradictedTarget, NotFound, called
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.pager import next_page
 from holo_tasks.scripts.playbook import Rule
@@ -22,11 +22,11 @@ from holo_tasks.scripts.scrolling import (
     covering,
     direction_to,
     frame_of,
-    hidden_match,
     knows_hidden_rows,
     list_in_front,
     names_in,
     notches_for,
+    reported_matches,
     scrolled_by,
     signature,
     visible_box,
@@ -36,8 +36,8 @@ from holo_tasks.scripts.steps_and_targets import Condition, Named, ShownElement,
 from holo_tasks.scripts.values import PLACEHOLDER, Value, filled_in, label_of
 from holo_tasks.vision.screen_text import Sight
 
-MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 25, 10, 10, 40
-"""Most moves of the mouse wheel for one step on one page, most pages, and most waits for a page."""
+MOST_MOVES, MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 30, 25, 10, 10, 40
+"""Most moves for one step, most turns of the mouse wheel on one page, most pages, and most waits for a page."""
 SMALL = 2
 """Notches to uncover a target."""
 
@@ -58,6 +58,7 @@ class _Search:
     """The titles of the windows and documents."""
     seen: set[Condition] = field(default_factory=set)
     told: str = ""
+    moves: int = 0
     turns: int = 0
     notches: int = 0
     direction: Turn | None = None
@@ -79,7 +80,7 @@ class IntoView:
     """Brings what a step needs into view. ``press_once`` are labels that it never presses."""
 
     def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], press_once: Sequence[str]) -> None:
-        self._rules, self._values = rules, values
+        self._values = values
         self._banned = [*press_once, *(name for rule in rules for name in _pressed_by(rule))]
         self._search = _Search(("", 0))
 
@@ -118,9 +119,14 @@ class IntoView:
         needed = self._needed(misfit, sight)
         if self._search.is_over:
             return None
+        if self._search.moves >= MOST_MOVES:
+            self._search.is_over, self._search.told = True, f"{MOST_MOVES} moves did not bring it into view"
+            return None
         move = self._to_reported(needed, sight, tree)
-        if move is None and (late or self._search.in_list) and self._is_by_key(misfit, sight):
+        is_late = (late or self._search.in_list) and not self._search.is_over
+        if move is None and is_late and self._is_by_key(misfit, sight):
             move = self._through_list(misfit, sight, tree)
+        self._search.moves += move is not None
         return move
 
     def _needed(self, misfit: Misfit, sight: Sight) -> list[list[Wanted]]:
@@ -135,7 +141,7 @@ class IntoView:
             return [[way] for each in lacking for way in self._of_condition(each)]
         if misfit.cause == "effect":
             return []
-        found = [self._of_target(target) for target in action.targets if not _is_found(target, self._values, sight)]
+        found = [self._of_target(target) for target in action.targets if _failure(target, self._values, sight)]
         if not found and misfit.cause == "values":
             reads = [read.element for read in rule.read.values() if read.element is not None]
             filled = [each.model_copy(update=filled_in(each, self._values)) for each in reads]
@@ -166,9 +172,13 @@ class IntoView:
     def _to_reported(self, needed: Sequence[Sequence[Wanted]], sight: Sight, tree: ElementTree) -> Move | None:
         """Return a move to an element that is reported and out of view, or that is covered."""
         for wanted, relations, also in (way for ways in needed for way in ways):
-            hidden = hidden_match(wanted, relations, tree)
-            if hidden is not None:
-                return self._toward(hidden, tree, sight)
+            found = reported_matches(wanted, relations, tree)
+            hidden = [each for each in found if not each.on_screen]
+            if len(found) == len(hidden) == 1:
+                return self._toward(hidden[0], tree, sight)
+            if hidden and len(found) > 1:
+                self._search.is_over, self._search.told = True, f"{len(found)} that fit are reported, not all in view"
+                return None
             shown = [each for each in tree.single(called(wanted, tree)) if sight.disagrees(each, also)]
             if len(shown) == 1 and covering(shown[0], tree) is not None:
                 return self._toward(shown[0], tree, sight, SMALL)
@@ -218,6 +228,8 @@ class IntoView:
         lacking = [each for each in rule.screen if not self._shows(each, sight)]
         if lacking:
             return action.answers and len(lacking) < len(rule.screen) and all(map(_is_of_item, lacking))
+        if not all(_is_missing(target, self._values, sight) for target in action.targets):
+            return False
         ways = [way for target in action.targets for way in target.ways]
         return any(_names_item(way.relations.get("row") or way.name or way.text) for way in ways)
 
@@ -296,12 +308,19 @@ def _by_text(label: str) -> Wanted:
     return Named(name="*").model_copy(update={"name": label}), {}, ""
 
 
-def _is_found(target: Target, values: Mapping[str, Value], sight: Sight) -> bool:
+def _failure(target: Target, values: Mapping[str, Value], sight: Sight) -> NotFound | None:
+    """Return the reason why a target is not found, or ``None`` if it is."""
     try:
         find(target, values, sight)
-    except NotFound:
-        return False
-    return True
+    except NotFound as error:
+        return error
+    return None
+
+
+def _is_missing(target: Target, values: Mapping[str, Value], sight: Sight) -> bool:
+    """Return whether nothing in view fits a target: neither two places, nor one that the picture contradicts."""
+    failure = _failure(target, values, sight)
+    return failure is not None and not isinstance(failure, AmbiguousTarget | ContradictedTarget)
 
 
 def _titles(tree: ElementTree) -> tuple[str, ...]:

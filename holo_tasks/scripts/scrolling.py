@@ -36,11 +36,11 @@ class Wheel:
     notches: int
 
 
-def hidden_match(wanted: Named, relations: Mapping[str, str], tree: ElementTree) -> Element | None:
-    """Return the one element that fits and is not in view, but can be scrolled into view; ``None`` without one.
+def reported_matches(wanted: Named, relations: Mapping[str, str], tree: ElementTree) -> list[Element]:
+    """Return the elements that fit and are in view, or that the mouse wheel can bring into view.
 
-    With several that fit, or if one of them is in view, there is none. If a label that the element is found by is out
-    of view, too, the label is returned. Relations by position are not checked, because a hidden element has none.
+    In each row that a key names it is the first one. If a label that an element is found by is out of view, it is the
+    label. Relations by position are not checked, because an element out of view has no position.
     """
     found = tree.single(called(wanted, tree, hidden=True))
     for relation, label in relations.items():
@@ -52,8 +52,7 @@ def hidden_match(wanted: Named, relations: Mapping[str, str], tree: ElementTree)
                 found = anchors
             elif anchors:
                 found = sorted(found, key=lambda each: min(abs(each.id - one.id) for one in anchors))[:1]
-    found = [each for each in found if each.on_screen or frame_of(each, tree) is not None]
-    return found[0] if len(found) == 1 and not found[0].on_screen else None
+    return [each for each in found if each.on_screen or frame_of(each, tree) is not None]
 
 
 def _named(label: str) -> Named:

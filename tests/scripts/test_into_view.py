@@ -209,6 +209,20 @@ def test_a_step_without_a_key_turns_no_page() -> None:
     assert Walked("{click: {role: link, name: Details}}").move(paged(10), late=True) == {}
 
 
+def test_a_key_in_two_rows_turns_no_page() -> None:
+    def twice(box: Box) -> ElementTree:
+        tree, states = paged(10), frozenset({*ON, "showing"} if box.area else ON)
+        named = [
+            replace(e, name="L-7", box=box, states=states) if e.name in ("L-10", "L-11") else e for e in tree.elements
+        ]
+        return replace(tree, elements=tuple(named))
+
+    walked = Walked(OPEN)
+    assert walked.move(twice(Box(0, 20, 90, 28)), late=True) == {}
+    assert Walked(OPEN).move(twice(NOWHERE), late=True) == {}
+    assert Walked(OPEN).move(paged(10), late=True)["tool_name"] == "click"
+
+
 def test_conditions_that_were_seen_still_hold_after_scrolling_on_the_same_page_only() -> None:
     walked = Walked("{before: {role: heading, name: Supplier}, click: {role: check box, name: Approved}}")
     assert walked.move(form())["direction"] == "down"

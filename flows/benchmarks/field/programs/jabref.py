@@ -32,7 +32,7 @@ class JabRef(Program):
     name, title = "jabref", "JabRef 3.8 (Java Swing)"
     binary, packages = "jabref", ("jabref", "libatk-wrapper-java-jni", "x11-utils")
     task = "Open the report with this key, set its publisher and its year, and save the file. Answer done."
-    drifts = ("larger font", "smaller screen", "window moved", "another order", "tip", "slow")
+    drifts = ("larger font", "smaller screen", "window moved", "another order", "tip", "slow", "long list")
     items = (
         {"key": "berg2020", "publisher": "Harbour Press", "year": "2020"},
         {"key": "cedar2021", "publisher": "Hill and Sons", "year": "2021"},
@@ -42,6 +42,8 @@ class JabRef(Program):
 
     def prepare(self, folder: Path, drift: str) -> Started:
         reports = reversed(REPORTS) if drift == "another order" else REPORTS
+        if drift == "long list":
+            reports = (*((f"aster{n}", f"Aster, A. {n}", f"Annual report {n}") for n in range(1930, 2010)), *REPORTS)
         text = "\n".join(RECORD.format(key=key, author=author, title=title) for key, author, title in reports)
         (folder / "reports.bib").write_text(f"% Encoding: UTF-8\n\n{text}", encoding="utf-8")
         options = f"-Duser.home={folder} -Djava.util.prefs.userRoot={folder}"
@@ -50,7 +52,7 @@ class JabRef(Program):
         return Started(["jabref", str(folder / "reports.bib")], {"JAVA_ARGS": options})
 
     def is_ready(self, tree: ElementTree) -> bool:
-        return bool(tree.find(None, "berg2020"))
+        return bool(tree.find("cell", REPORTS[1][0]) or tree.find("cell", "aster1930"))
 
     def plan(self, item: Values) -> Sequence[Step]:
         return [
