@@ -25,6 +25,7 @@ from holo_tasks.scripts.scrolling import (
     knows_hidden_rows,
     list_in_front,
     names_in,
+    notches_after,
     notches_for,
     reported_matches,
     scrolled_by,
@@ -38,6 +39,12 @@ from holo_tasks.vision.screen_text import Sight
 
 MOST_MOVES, MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 30, 25, 10, 10, 40
 """Most moves for one step, most turns of the mouse wheel on one page, most pages, and most waits for a page."""
+MOST_LOOKS = 6
+"""Most looks at a list whose picture has changed and whose reported rows have not."""
+WAIT_FOR_PAGE, WAIT_FOR_LIST = (
+    "Wait for the next page of the list.",
+    "Wait until the program reports the scrolled list.",
+)
 SMALL = 2
 """Notches to uncover a target."""
 
@@ -64,6 +71,10 @@ class _Search:
     direction: Turn | None = None
     turned_back: bool = False
     before: tuple[object, ...] = ()
+    turned: int | None = None
+    """The frame over which the wheel was turned last, until a look after it."""
+    picture: str = ""
+    looks: int = 0
     pages: list[tuple[str, ...]] = field(default_factory=list)
     """The names in the list on each page that was left."""
     waits: int = 0
@@ -102,11 +113,12 @@ class IntoView:
         """Begin anew, because a step was done."""
         self._search = _Search(("", 0))
 
-    def move(self, misfit: Misfit, sight: Sight, late: bool) -> Move | None:
+    def move(self, misfit: Misfit, sight: Sight, late: bool, picture: str = "") -> Move | None:
         """Return the next move for a step that does not fit; ``None`` if the view is not the reason, or at the end.
 
         ``late`` is true if the playbook would hand over now. Before, only what a program reports out of view is brought
-        into view.
+        into view. ``picture`` is the digest of the screen. Some programs report a scrolled list later than they draw
+        it, so the reader looks again if only the picture has changed.
         """
         tree, key = sight.elements, (misfit.rule.id, misfit.place)
         if tree is None or misfit.cause in ("failed", "model"):
@@ -119,6 +131,8 @@ class IntoView:
         needed = self._needed(misfit, sight)
         if self._search.is_over:
             return None
+        if self._is_reported_late(tree, picture):
+            return _said("wait", WAIT_FOR_LIST, seconds=0.5)
         if self._search.moves >= MOST_MOVES:
             self._search.is_over, self._search.told = True, f"{MOST_MOVES} moves did not bring it into view"
             return None
@@ -128,6 +142,20 @@ class IntoView:
             move = self._through_list(misfit, sight, tree)
         self._search.moves += move is not None
         return move
+
+    def _is_reported_late(self, tree: ElementTree, picture: str) -> bool:
+        """Return whether the last turn changed the picture and nothing that is reported, for some looks at most."""
+        search = self._search
+        turned, search.picture, before = search.turned, picture, search.picture
+        frame = tree.elements[turned] if turned is not None and turned < len(tree.elements) else None
+        if frame is None or search.looks >= MOST_LOOKS or (search.looks == 0 and picture == before):
+            search.turned, search.looks = None, 0
+            return False
+        if search.before != signature(frame, tree):
+            search.turned, search.looks = None, 0
+            return False
+        search.looks += 1
+        return True
 
     def _needed(self, misfit: Misfit, sight: Sight) -> list[list[Wanted]]:
         """Return what the step lacks: first its conditions, then its targets. Each has one or several ways."""
@@ -219,6 +247,7 @@ class IntoView:
             search.is_over, search.told = True, "scrolling did not bring it into view"
             return None
         search.turns, search.before, search.direction = search.turns + 1, now, direction
+        search.turned, search.looks = frame.id, 0
         turn = {"direction": direction, "scroll_size": min(notches, wheel.notches)}
         return _step("scroll", thought, wheel.at, sight, element=frame.name or frame.role, **turn)
 
@@ -242,20 +271,22 @@ class IntoView:
         lacking = [each for each in misfit.rule.screen if not self._shows(each, sight)]
         what = conditions_in_words(lacking) if lacking else f"‘{words_of(misfit.action.targets[0])}’"
         names = names_in(listed, tree)
-        if search.is_loading and names in search.pages:
+        if search.is_loading and names in search.pages and search.waits < MOST_WAITS:
             search.waits += 1
-            wait = _said("wait", "Wait for the next page of the list.", seconds=1.0)
-            return wait if search.waits <= MOST_WAITS else self._end(what)
-        if search.is_loading:
+            return _said("wait", WAIT_FOR_PAGE, seconds=1.0)
+        if search.is_loading and names not in search.pages:
             search.begin_page()
-        move = None if knows_hidden_rows(listed, tree) else self._along(listed, what, sight, tree)
+        move = None if search.is_loading or knows_hidden_rows(listed, tree) else self._along(listed, what, sight, tree)
         if move is None and names not in search.pages:
             move = self._to_next_page(listed, names, what, sight, tree)
-        return move or self._end(what)
+        if move is None:
+            self._end(what)
+        return move
 
     def _along(self, listed: Element, what: str, sight: Sight, tree: ElementTree) -> Move | None:
         """Return a turn of the wheel along a list whose hidden rows are unknown: first up, then down to its end."""
-        search, notches = self._search, notches_for(listed)
+        search = self._search
+        search.notches = notches = notches_after(search.notches, search.before, listed, tree)
         if search.direction != "down":
             up = self._turn(listed, listed, "up", notches, f"Look for {what} further up in the list.", sight, tree)
             if up is not None:

@@ -117,7 +117,7 @@ class PlaybookBrain:
             self._met = self._steps(self._past)
         step = Step.model_validate(decision.step)
         gives_up = step.tool_call.tool_name == "ask_human" or self._is_late(decision, walk)
-        if (moved := await self._moved(decision, sight, gives_up)) is not None:
+        if (moved := await self._moved(walk, decision, sight, gives_up)) is not None:
             return moved
         if gives_up:
             raise await self._stop(step, decision, sight)
@@ -143,7 +143,7 @@ class PlaybookBrain:
         self._outcomes.remember(step, walk)
         return step
 
-    async def _moved(self, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
+    async def _moved(self, walk: Walk, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
         """Return a step that brings into view what the next step needs, or ``None``.
 
         It is no step of the goal, so it is not kept among the earlier ones. A screen that may still be in motion is
@@ -153,7 +153,9 @@ class PlaybookBrain:
         if decision.action is not None or not (gives_up or (decision.lost and waits)):
             return None
         misfit = await asyncio.to_thread(misfit_of, self.rules, self.values, self._past, sight)
-        move = None if misfit is None else await asyncio.to_thread(self._view.move, misfit, sight, gives_up)
+        if misfit is None:
+            return None
+        move = await asyncio.to_thread(self._view.move, misfit, sight, gives_up, _picture(walk))
         if move is None:
             return None
         self.intent = Intent()

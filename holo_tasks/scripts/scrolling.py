@@ -26,6 +26,8 @@ PIXELS = 120
 MARGIN = 8
 MOST_NOTCHES = 40
 LEAST_ROWS = 2
+MOST_KEPT, LEAST_KEPT = 0.6, 0.2
+"""Shares of the rows that a turn leaves in view. From the first on, the next turn is larger; below the other, smaller."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,24 @@ def _is_bar(element: Element, frame: Element) -> bool:
 def notches_for(frame: Element) -> int:
     """Return the notches by which no row of a frame is passed over."""
     return max(1, frame.box.height * 4 // 5 // PIXELS)
+
+
+def notches_after(notches: int, before: Sequence[object], frame: Element, tree: ElementTree) -> int:
+    """Return the notches of the next turn along a list, by the rows that a turn of ``notches`` left in view.
+
+    The number doubles while most rows stay in view, so that no row is passed over. ``before`` is the earlier signature.
+    """
+    then, now = _names_of(before), _names_of(signature(frame, tree))
+    if not notches or not then or then == now:
+        return notches or notches_for(frame)
+    kept = len(then & now) / len(then)
+    return (
+        min(MOST_NOTCHES, notches * 2) if kept >= MOST_KEPT else notches if kept >= LEAST_KEPT else max(1, notches // 2)
+    )
+
+
+def _names_of(shown: Sequence[object]) -> set[object]:
+    return {each[1] for each in shown if isinstance(each, tuple)}
 
 
 def signature(frame: Element, tree: ElementTree) -> tuple[object, ...]:

@@ -45,12 +45,12 @@ class Walked:
         self.rules = self.playbook.rules_of("g")
         self.view = IntoView(self.rules, VALUES, ())
 
-    def move(self, tree: ElementTree, *, late: bool = False, covered: str = "") -> dict[str, Any]:
+    def move(self, tree: ElementTree, *, late: bool = False, covered: str = "", picture: str = "") -> dict[str, Any]:
         """Return the next call, or an empty one. The picture contradicts the element named ``covered``."""
         sight = Sight((), SIZE, elements=tree, disagrees=lambda each, also: "hidden" if each.name == covered else "")
         misfit = misfit_of(self.rules, VALUES, (), sight)
         assert misfit is not None
-        move = self.view.move(misfit, sight, late)
+        move = self.view.move(misfit, sight, late, picture)
         return {} if move is None else move["tool_call"]
 
 
@@ -172,6 +172,20 @@ def test_a_row_far_down_a_list_is_searched_up_and_down_only_when_the_playbook_wo
     assert walked.move(rows(28))["direction"] == "down"
     assert walked.move(rows(28)) == {}
     assert walked.view.told == "the list was looked through for ‘{key} cell’"
+
+
+def test_turns_along_a_list_grow_while_most_rows_stay_in_view() -> None:
+    walked = Walked('{click: {role: cell, name: "{key}"}}')
+    steps = [walked.move(rows(first), late=True) for first in (20, 20, 22, 26, 35)]
+    assert [each["scroll_size"] for each in steps] == [1, 1, 2, 4, 2]
+
+
+def test_a_list_whose_picture_changed_is_looked_at_again_until_its_rows_are_reported() -> None:
+    walked = Walked('{click: {role: cell, name: "{key}"}}')
+    assert walked.move(rows(20), late=True)["direction"] == "up"
+    assert walked.move(rows(20))["direction"] == "down"
+    tools = [walked.move(rows(20), picture="new")["tool_name"] for _ in range(2)]
+    assert [*tools, walked.move(rows(22), picture="new")["tool_name"]] == ["wait", "wait", "scroll"]
 
 
 def test_a_long_list_is_searched_for_a_bounded_time() -> None:
