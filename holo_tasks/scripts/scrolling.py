@@ -27,7 +27,7 @@ MARGIN = 8
 MOST_NOTCHES = 40
 LEAST_ROWS = 2
 MOST_KEPT, LEAST_KEPT = 0.6, 0.2
-"""Shares of the rows that a turn leaves in view. From the first on, the next turn is larger; below the other smaller."""
+"""Shares of the rows that a turn leaves in view. From the first on, the next turn grows; below the other it shrinks."""
 
 
 @dataclass(frozen=True)
