@@ -39,7 +39,7 @@ from holo_tasks.vision.screen_text import Sight
 
 MOST_MOVES, MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 30, 25, 10, 10, 40
 """Most moves for one step, most turns of the mouse wheel on one page, most pages, and most waits for a page."""
-MOST_LOOKS = 6
+MOST_LOOKS = 12
 """Most looks at a list whose picture has changed and whose reported rows have not."""
 WAIT_FOR_PAGE, WAIT_FOR_LIST = (
     "Wait for the next page of the list.",
@@ -112,6 +112,14 @@ class IntoView:
     def forget(self) -> None:
         """Begin anew, because a step was done."""
         self._search = _Search(("", 0))
+
+    def not_moved(self) -> None:
+        """Note that the last move was withheld, so that an unchanged list does not count as its end."""
+        search = self._search
+        search.before, search.turned = (), None
+        if search.is_loading:
+            search.is_loading = False
+            search.pages.pop()
 
     def move(self, misfit: Misfit, sight: Sight, late: bool, picture: str = "") -> Move | None:
         """Return the next move for a step that does not fit; ``None`` if the view is not the reason, or at the end.

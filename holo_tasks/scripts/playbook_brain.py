@@ -98,6 +98,8 @@ class PlaybookBrain:
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
         self._view = IntoView(self.rules, values, [fill(label, values) for label in playbook.goals[goal].press_once])
+        self._moves = False
+        """Whether the last step only changed the view."""
         self._probe: PlaybookBrain | None = None
         self._answer: tuple[Step, Decision] | None = None
         """The answer that is given as soon as the probe has found the effect."""
@@ -158,8 +160,10 @@ class PlaybookBrain:
         move = await asyncio.to_thread(self._view.move, misfit, sight, gives_up, _picture(walk))
         if move is None:
             return None
-        self.intent = Intent()
-        return Step.model_validate(move)
+        self.intent, self._moves = Intent(), True
+        step = Step.model_validate(move)
+        self._outcomes.remember(step, walk)
+        return step
 
     def _intended(self, action: Action, held: tuple[Box, ...]) -> Intent:
         shows = action.write.shows if action.write is not None else None
@@ -362,10 +366,14 @@ class PlaybookBrain:
 
     def _hear(self, walk: Walk) -> None:
         outcome, given = self._outcomes.last_outcome(walk), self.given
-        self.given = None
+        moved, self.given, self._moves = self._moves, None, False
         if outcome is None:
             return
         step, result = outcome
+        if moved:
+            if result.is_error:
+                self._view.not_moved()
+            return
         if step.tool_call.tool_name == "answer":
             raise GaveUp(f"The playbook's answer was not accepted: {result.text}", layer=PLAYBOOK)
         if given is not None and given.action is None and walk.seen is not None and walk.seen.frame.activity.works:

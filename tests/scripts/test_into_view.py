@@ -188,6 +188,18 @@ def test_a_list_whose_picture_changed_is_looked_at_again_until_its_rows_are_repo
     assert [*tools, walked.move(rows(22), picture="new")["tool_name"]] == ["wait", "wait", "scroll"]
 
 
+def test_a_move_that_was_withheld_does_not_count_as_the_end_of_the_list() -> None:
+    walked = Walked('{click: {role: cell, name: "{key}"}}')
+    for direction in ("up", "down", "down"):
+        assert walked.move(rows(20), late=True)["direction"] == direction
+        if direction == "down":
+            walked.view.not_moved()
+    pager = Walked(OPEN)
+    assert pager.move(paged(10), late=True)["tool_name"] == "click"
+    pager.view.not_moved()
+    assert pager.move(paged(10))["tool_name"] == "click"
+
+
 def test_a_long_list_is_searched_for_a_bounded_time() -> None:
     walked = Walked('{click: {role: cell, name: "{key}"}}')
     moves = [walked.move(rows(100 + 10 * n), late=True) for n in range(MOST_TURNS + 10)]
