@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from holo_tasks.core.errors import HoloError
+from pathlib import Path
+
+from holo_tasks.core.errors import HoloError, InvalidUsage
 
 
 class EvidenceFailed(HoloError):
@@ -39,3 +41,13 @@ class StoreRefused(StoreTrouble):
 
 class ForeignObject(StoreRefused):
     """An object of that name exists already, with other contents."""
+
+
+def no_trace_in(folder: Path) -> InvalidUsage:
+    """Return the error of a folder without a trace. For a folder of runs, the error names the last of them."""
+    try:
+        runs = sorted(each.parent.name for each in folder.glob("*/events.jsonl"))
+    except OSError:
+        runs = []
+    hint = f". It contains {len(runs)} run(s): give one of them, such as {folder / runs[-1]}" if runs else ""
+    return InvalidUsage(f"there is no trace in {folder}: it has no events.jsonl{hint}")

@@ -19,7 +19,7 @@ import pydantic
 import rfc8785
 from pydantic import SecretStr
 
-from holo_tasks.audit.errors import DamagedTrace, StoreTrouble
+from holo_tasks.audit.errors import DamagedTrace, StoreTrouble, no_trace_in
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import FIRST, LONGEST_LINE, Record
 
@@ -121,7 +121,7 @@ class FolderTrace(Trace):
         self.uri = str(folder)
         self._folder = folder
         if not (folder / "events.jsonl").is_file():
-            raise InvalidUsage(f"there is no trace in {folder}: it has no events.jsonl")
+            raise no_trace_in(folder)
 
     def lines(self) -> Iterator[bytes]:
         with (self._folder / "events.jsonl").open("rb") as events:

@@ -13,8 +13,9 @@ import pytest
 import rfc8785
 
 from holo_tasks.audit.keys import SigningKey
+from holo_tasks.audit.reader import FolderTrace
 from holo_tasks.audit.verifier import verify as verifier
-from holo_tasks.audit.verifier.bundle import open_bundle
+from holo_tasks.audit.verifier.bundle import FolderBundle, open_bundle
 from holo_tasks.audit.verifier.heads import Heads
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.cli.verify import verify_trace
@@ -500,3 +501,14 @@ def test_missing_paths_are_refused_in_one_line(trace: Spoiled, tmp_path: Path, p
         with pytest.raises(InvalidUsage) as refused:
             verify_trace(*given, home, environ)
         assert "\n" not in str(refused.value)
+
+
+def test_the_folder_of_all_runs_names_the_last_of_them(tmp_path: Path) -> None:
+    for name in ("20261121-101500-ab12cd34", "20261122-090000-77aa00ff"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "events.jsonl").touch()
+    for read in (FolderBundle, FolderTrace):
+        with pytest.raises(InvalidUsage, match=r"contains 2 run\(s\).*such as .*/20261122-090000-77aa00ff$"):
+            read(tmp_path / "runs")
+        with pytest.raises(InvalidUsage, match=r"it has no events\.jsonl$"):
+            read(tmp_path)

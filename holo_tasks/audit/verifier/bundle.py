@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holo_tasks.audit.errors import StoreTrouble
+from holo_tasks.audit.errors import StoreTrouble, no_trace_in
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import LONGEST_LINE
 from holo_tasks.core.paths import expanded
@@ -137,7 +137,7 @@ class FolderBundle(Bundle):
         except OSError as error:
             raise InvalidUsage(f"{folder} cannot be read: {error.strerror}") from error
         if not found:
-            raise InvalidUsage(f"there is no trace in {folder}: it has no events.jsonl")
+            raise no_trace_in(folder)
 
     @property
     def in_segments(self) -> bool:
