@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,8 @@ class RecordedStep:
     """The part of the screen that the step changed, in pixels of the picture. ``None`` if nothing changed."""
     unsure: str = ""
     """Why a person's step cannot be repeated from its picture. Empty for any other step."""
+    typed_into: bool = False
+    """Whether the next step types a text, so that this press selected a field."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,9 @@ def _answered_subgoals(uri: str, digest: str, recorded: Iterable[events.Event]) 
 def _closed(one: _OpenSubgoal, event: events.SubgoalClosed, uri: str, digest: str) -> Recording:
     assert one.answered_on is not None
     goal, data = apart(one.opened.goal)
-    steps, answer = tuple(one.steps), event.answer
+    followed = zip_longest(one.steps, one.steps[1:])
+    steps = tuple(replace(step, typed_into=after is not None and after.tool == "write") for step, after in followed)
+    answer = event.answer
     title, number, once = one.opened.title, one.opened.subgoal, tuple(one.opened.press_once)
     return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at, once)
 

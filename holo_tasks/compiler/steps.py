@@ -40,7 +40,7 @@ def target_of(
         return named
     if place == 0 and (beside := _by_neighbor(step.element, values)) is not None:
         return beside
-    found = target_at(step.points[place], sight, values, also)
+    found = target_at(step.points[place], sight, values, also, typed=step.typed_into)
     if named is not None and (found is None or not is_readable(found.field or found.text or "")):
         return named
     if named is not None and found is not None and found.field is not None and named.role in WRITTEN_INTO:

@@ -36,15 +36,18 @@ Shown = Sequence[tuple[Sight, Mapping[str, Value]]]
 """Read pictures with the parameter values of their recordings."""
 
 
-def target_at(point: Point, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> Target | None:
+def target_at(
+    point: Point, sight: Sight, values: Mapping[str, Value], also: Shown = (), *, typed: bool = True
+) -> Target | None:
     """Return the first description of a control at a point that finds only this control on the picture.
 
     A field is described by its label, and any other control by its text. A text that occurs several times is
     described with a neighboring text. ``values`` are parameter values: in the target, the parameters stand in their
     place. ``also`` are other pictures of the screen. If the text occurs twice on one of them, a neighboring
-    parameter is preferred. Returns ``None`` if the control has no text.
+    parameter is preferred. Without ``typed`` nothing was typed after the press, so a text among several in one box is
+    a row of a list or a button, and not the text of a field. Returns ``None`` if the control has no text.
     """
-    found = (way for way in _descriptions(point, sight, values) if _finds(way, point, sight, values))
+    found = (way for way in _descriptions(point, sight, values, typed) if _finds(way, point, sight, values))
     first = next(found, None)
     if first is None or not _is_doubled(first, also):
         return first
@@ -118,13 +121,18 @@ def title_of_item(title: str, values: Mapping[str, Value]) -> str:
     return POSITION.sub("*", words) if PLACEHOLDER.search(words) else words
 
 
-def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value]) -> Iterator[Target]:
+def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value], typed: bool) -> Iterator[Target]:
     field = next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(point)), None)
-    near = sorted(sight.lines, key=lambda line: _distance(line.box, field.center if field else point))
-    if field is not None and (_is_button(field, near, values) or _is_bar(field, point, near, values)):
-        field = None  # a light button and a tool bar look like fields
+    near = sorted(sight.lines, key=lambda line: _distance(line.box, point))
+    if field is not None and (
+        _is_button(field, near, values)
+        or _is_bar(field, point, near, values)
+        or _is_one_of_several(field, point, near, values, typed)
+    ):
+        field = None  # a light button, a tool bar, a list, or a frame around several controls looks like a field
     if field is not None:
-        readable = [line for line in near if is_readable(line.text)]
+        near.sort(key=lambda line: _distance(line.box, field.center))
+        readable = [line for line in near if is_readable(line.text) and not _is_cut_off(line, field, near)]
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         yield from (Target(field=templated(line.text, values)) for line in labels)
     there = [line for line in near if hits(line.box, point, of_field=False)]
@@ -153,6 +161,31 @@ def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str
     captions = [line for line in inside if templated(line.text, values) == line.text]
     pressed = next((line for line in captions if hits(line.box, point, of_field=False)), None)
     return pressed is not None and sum(on_row(line.box, pressed.box) for line in captions) >= CAPTIONS
+
+
+def _is_one_of_several(
+    field: Box, point: Point, near: Sequence[Line], values: Mapping[str, Value], typed: bool
+) -> bool:
+    """Return whether a press in an apparent field hit one of several texts, such as a row of a list.
+
+    After a press in a text of several lines something is typed, unless the pressed line is a value of the item.
+    """
+    inside = [line for line in near if field.contains(line.box.center)]
+    if not inside or all(on_row(line.box, inside[0].box) for line in inside):
+        return False
+    said = templated(inside[0].text, values)
+    return hits(inside[0].box, point, of_field=False) and (not typed or PLACEHOLDER.fullmatch(said) is not None)
+
+
+def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:
+    """Return whether another text is between a field and a text above it, which then is no label of the field."""
+    return any(
+        label.box.center.y < line.box.center.y < field.top
+        and not on_row(label.box, line.box)
+        and line.box.left < min(label.box.right, field.right)
+        and max(label.box.left, field.left) < line.box.right
+        for line in lines
+    )
 
 
 def _anchors(line: Line, near: Sequence[Line], values: Mapping[str, Value]) -> list[Line]:

@@ -11,8 +11,9 @@ from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame, OnScreen
-from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.screen.window_titles import CUT, shareable_titles
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.read_runs import click, compiled, recording, screen, write
@@ -188,3 +189,49 @@ def test_a_menu_bar_identifies_a_screen_only_if_nothing_else_does() -> None:
     assert marks_of([(alone, {})], [MENU.sight], []) == ("File Edit View Help",)
     pieces = [("File", 20, 20), ("Edit View", 60, 20), ("Help", 160, 20)]
     assert marks_of([(sight(*pieces, ("Saved today", 20, 120)), {})], [MENU.sight], []) == ("Saved today",)
+
+
+FILES = Sight(
+    (
+        *(Line("Branch: main", Box(20, 20, 96, 16)), Line("Changed files", Box(20, 40, 104, 16))),
+        *(
+            Line(f"letter-{name}.txt", Box(40, top, 120, 16))
+            for name, top in (("adler", 64), ("berg", 84), ("cedar", 104))
+        ),
+        *(Line("Stage all", Box(230, 204, 72, 16)), Line("Commit", Box(230, 228, 48, 16))),
+        Line("Message:", Box(320, 180, 64, 16)),
+    ),
+    SIZE,
+    fields=(Box(20, 60, 180, 80), Box(220, 200, 400, 80)),
+)
+"""A list, and a frame around two buttons and a text area, which both look like fields."""
+OF_FILE: dict[str, Value] = {"file": "letter-berg.txt"}
+
+
+def test_a_row_of_a_list_is_identified_by_its_text_and_not_by_a_label_of_the_list() -> None:
+    for typed in (False, True):
+        row = target_at(Point(34, 92), FILES, OF_FILE, typed=typed)
+        assert row is not None
+        assert (row.text, row.field) == ("{file}", None)
+
+
+def test_a_button_in_a_frame_is_identified_by_its_text_and_the_field_beside_it_by_its_label() -> None:
+    button = target_at(Point(250, 236), FILES, OF_FILE, typed=False)
+    assert button is not None
+    assert (button.text, button.field) == ("Commit", None)
+    area = target_at(Point(500, 250), FILES, OF_FILE, typed=True)
+    assert area is not None
+    assert area.field == "Message:"
+
+
+def test_a_text_area_that_holds_several_lines_keeps_its_label_if_a_text_is_typed() -> None:
+    lines = Line("Remark:", Box(20, 40, 56, 16)), *(Line("paid in May", Box(24, top, 88, 16)) for top in (64, 84))
+    area = target_at(Point(60, 92), Sight(lines, SIZE, fields=(Box(20, 60, 400, 80),)), {}, typed=True)
+    assert area is not None
+    assert area.field == "Remark:"
+
+
+def test_a_text_above_another_label_is_no_label_of_the_field_below_both() -> None:
+    assert target_at(Point(150, 130), FILES, OF_FILE, typed=True) == Target(field="Changed files")
+    without = replace(FILES, fields=(*FILES.fields, Box(200, 36, 80, 20)))
+    assert target_at(Point(150, 130), without, OF_FILE, typed=True) is None
