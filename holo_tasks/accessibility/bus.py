@@ -34,6 +34,11 @@ LARGEST_MESSAGE = 16 * 1024 * 1024
 """Largest message in bytes; the bus disconnects senders of larger ones. A tree of 5,000 elements takes 1 or 2 MB."""
 PUBLISH_PAGES_OPTION = "--force-renderer-accessibility"
 """Chromium's option to publish the page; without it, it publishes only its own window."""
+FEATURES_OFF, KEPT_PAGES = "--disable-features=", "BackForwardCache"
+"""Chromium's option against features, and the feature that keeps a left page in memory.
+
+With that feature, Chromium goes on publishing the elements of the left page in place of those of the new one.
+"""
 CHROMIUM = re.compile(
     r"chromium(-browser)?|(google-)?chrome(-(stable|beta|dev|unstable))?|microsoft-edge(-\w+)?|msedge|brave(-browser)?"
     r"|vivaldi(-\w+)?|opera|electron\d*"
@@ -139,13 +144,19 @@ class Bus:
 
 
 def with_accessibility(command: Sequence[str], place: int = 0) -> list[str]:
-    """Return a Chromium-based program's command with the option to publish its pages, unless it has it already.
+    """Return a Chromium-based program's command with the options to publish its pages, unless it has them already.
 
-    ``place`` is the index of the program in the command.
+    ``place`` is the index of the program in the command. Of several options against features the last one counts.
     """
-    if any(each.startswith(PUBLISH_PAGES_OPTION) for each in command[place + 1 :]):
-        return list(command)
-    return [*command[: place + 1], PUBLISH_PAGES_OPTION, *command[place + 1 :]]
+    options = list(command[place + 1 :])
+    off = next((n for n in reversed(range(len(options))) if options[n].startswith(FEATURES_OFF)), None)
+    if off is None:
+        options.insert(0, FEATURES_OFF + KEPT_PAGES)
+    elif KEPT_PAGES not in options[off].removeprefix(FEATURES_OFF).split(","):
+        options[off] += f",{KEPT_PAGES}"
+    if not any(each.startswith(PUBLISH_PAGES_OPTION) for each in options):
+        options.insert(0, PUBLISH_PAGES_OPTION)
+    return [*command[: place + 1], *options]
 
 
 def launch(

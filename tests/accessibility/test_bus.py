@@ -188,11 +188,16 @@ def test_a_bus_works_in_a_folder_with_special_characters() -> None:
             assert (folder / "bus").is_socket()
 
 
+OFF = "--disable-features="
+
+
 @pytest.mark.parametrize(
     ("command", "place", "told"),
     [
-        ("chromium --app=x", 0, f"chromium {bus.PUBLISH_PAGES_OPTION} --app=x"),
-        ("env A=b orders page", 2, f"env A=b orders {bus.PUBLISH_PAGES_OPTION} page"),
+        ("chromium --app=x", 0, f"chromium {bus.PUBLISH_PAGES_OPTION} {OFF}BackForwardCache --app=x"),
+        (f"chromium {OFF}A,B x", 0, f"chromium {bus.PUBLISH_PAGES_OPTION} {OFF}A,B,BackForwardCache x"),
+        (f"chromium {OFF}A {OFF}B", 0, f"chromium {bus.PUBLISH_PAGES_OPTION} {OFF}A {OFF}B,BackForwardCache"),
+        ("env A=b orders page", 2, f"env A=b orders {bus.PUBLISH_PAGES_OPTION} {OFF}BackForwardCache page"),
     ],
 )
 def test_chromium_browsers_get_the_flag_that_exposes_web_pages(command, place, told) -> None:
