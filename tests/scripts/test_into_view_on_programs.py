@@ -24,7 +24,7 @@ PAGES, ROWS = 3, 30
 HEAD = """<!doctype html><meta charset=utf-8><title>Suppliers</title><style>
 body{font:15px sans-serif;margin:0 24px 90px} td{padding:6px 40px}
 footer{position:fixed;bottom:0;left:0;right:0;height:90px;background:#ddd}</style>"""
-FORM = """<h1>Supplier</h1><form onsubmit="return save()"><p id=key></p><div style="height:360px">Notes</div>
+FORM = """<h1>Supplier</h1><form onsubmit="return save()"><p id=key></p><div style="height:700px">Notes</div>
 <p><label><input type=checkbox id=approved> Approved</label></p><p style="height:500px">Terms of delivery</p>
 <p><label>Remark <input id=remark></label></p>
 <footer><button style="width:90%;height:80px">Save</button></footer></form><script>
