@@ -41,9 +41,9 @@ class JabRef(Program):
     )
 
     def prepare(self, folder: Path, drift: str) -> Started:
-        reports = reversed(REPORTS) if drift == "another order" else REPORTS
+        reports = [*reversed(REPORTS)] if drift == "another order" else [*REPORTS]
         if drift == "long list":
-            reports = (*((f"aster{n}", f"Aster, A. {n}", f"Annual report {n}") for n in range(1930, 2010)), *REPORTS)
+            reports[:0] = [(f"aster{n}", f"Aster, A. {n}", f"Annual report {n}") for n in range(1930, 2010)]
         text = "\n".join(RECORD.format(key=key, author=author, title=title) for key, author, title in reports)
         (folder / "reports.bib").write_text(f"% Encoding: UTF-8\n\n{text}", encoding="utf-8")
         options = f"-Duser.home={folder} -Djava.util.prefs.userRoot={folder}"
