@@ -379,7 +379,7 @@ class PlaybookBrain:
         if given is not None and given.action is None and walk.seen is not None and walk.seen.frame.activity.works:
             return  # the rules limit the number of waits on a program that does not work
         call = step.tool_call.model_dump(mode="json")
-        is_missing = given is not None and self._is_missing(given, walk)
+        is_missing = given is not None and self._is_missing(given, walk, str(call.get("content", "")))
         said = f"{result.text} {NOT_TYPED}" if is_missing else result.text
         self._past.append(Turn(step.tool_call.tool_name, step.thought, call, said, result.is_error or is_missing))
         if given is not None and not result.is_error and not is_missing:
@@ -388,12 +388,17 @@ class PlaybookBrain:
             if step.tool_call.tool_name != "wait":
                 self._acted_s = walk.services.now_s()
 
-    def _is_missing(self, given: Decision, walk: Walk) -> bool:
-        """Return whether a step of a list typed a text that left no trace: no pixel changed, and no field has it."""
+    def _is_missing(self, given: Decision, walk: Walk, typed: str) -> bool:
+        """Return whether a step of a list typed a text that left no trace: no pixel changed, and no field has it.
+
+        A single character that no field was read for may be a command, which need not show anything. It counts as done.
+        """
         read = walk.typed.result
         if not isinstance(given.action, ListStep) or given.action.write is None or _picture(walk) != self._before:
             return False
-        return read is None or read.kind in ("unread", "lost", "empty")
+        if read is None or read.kind == "unread":
+            return len(typed.strip()) > 1
+        return read.kind in ("lost", "empty")
 
     def _check_field(self, given: Decision, walk: Walk) -> None:
         """Raise `GaveUp` if the step typed a text and its field holds another text than the playbook expects.

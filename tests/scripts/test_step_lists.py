@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.texts.typed_text import Kind, TypedText
 from holo_tasks.scripts.element_search import AmbiguousTarget
 from holo_tasks.scripts.misfit import asks_model, misfit_of
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
@@ -288,3 +290,25 @@ goals:
     brain = PlaybookBrain(playbook, "store", {"number": "AB-1"}, ScreenReader())
     assert tool(brain, fields(0, "Adler", "Memo")) == "click"
     assert tool(brain, fields(0, "Adler", "")) == "wait", "the field Payee has the keyboard"
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "is_missing"),
+    [
+        ("AB-1", None, True),
+        ("AB-1", "unread", True),
+        ("AB-1", "empty", True),
+        ("w", "empty", True),
+        ("w", "unread", False),
+        ("w", None, False),
+        ("AB-1", "exact", False),
+    ],
+)
+def test_a_character_that_may_be_a_command_is_not_typed_again(typed: str, kind: Kind | None, is_missing: bool) -> None:
+    """A terminal program saves on ``w``, and shows nothing. A text that changed nothing did not arrive."""
+    text = "{name: x, goals: {store: {steps: [{write: %s}, {answer: done}]}}}" % typed  # noqa: UP031
+    brain = PlaybookBrain(parse_playbook(text), "store", {}, ScreenReader())
+    decision = brain._without_needless_clicks(screen())
+    result = None if kind is None else TypedText(kind, typed)
+    walk = SimpleNamespace(typed=SimpleNamespace(result=result), seen=None)
+    assert brain._is_missing(decision, walk, typed) == is_missing  # type: ignore[arg-type]
