@@ -23,7 +23,9 @@ def chosen_of(found: Sequence[Recording], goal: str) -> tuple[list[Recording], s
     Raises `InvalidUsage` if they have several.
     """
     if not found:
-        raise InvalidUsage("No sub-goal of these runs did anything and ended with an answer: give runs that did.")
+        raise InvalidUsage(
+            "No sub-goal of these runs did anything and was answered. `holo-tasks runs` shows how each run ended."
+        )
     if of_it := [one for one in found if _is_called(one, goal)]:
         return of_it, name_of_goal(goal)
     kinds = {kind_of(one): one for one in found}

@@ -37,7 +37,9 @@ NAP_S = 0.02
 LATELY = 3
 """Number of pictures for which elements are read ahead after the client last asked for elements."""
 BUS_PROPERTY = "AT_SPI_BUS"
-NOT_ASKED = "The elements of programs on a borrowed display are not read: set accessibility=True to read them."
+NOT_ASKED = (
+    "The elements of programs on a borrowed display are not read: give --accessibility (in Python accessibility=True)."
+)
 NO_BUS = "The display names no accessibility bus, so no program there publishes elements."
 
 
