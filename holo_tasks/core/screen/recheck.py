@@ -23,6 +23,8 @@ CARET_WIDE, CARET_SHORT, CARET_TALL, CARET_FULL = 4, 10, 40, 0.8
 
 A last digit that changed may be as narrow, but it does not fill its box.
 """
+BAR_WIDE, BAR_TALL = 16, 64
+"""Shape of a scroll bar that fades in or out: its largest width and its least height in pixels."""
 LARGE = 0.2
 """Keys are sent if less than this share of their window differs."""
 
@@ -128,6 +130,7 @@ def change_at_target(before: Sighting, now: Sighting, where: InputTarget, restle
             return "it looks different there"
     for area in areas(now, where):
         left = changed_columns(before, now, area) - (restless or {}).get(area, frozenset())
+        left -= _scroll_bars(before, now, left)
         if left and where.points and not _is_caret(before, now, area, left):
             return "its row looks different"
         if left and not where.points and (different := _window_change(before, now, where.clicked, area, left)):
@@ -204,6 +207,35 @@ def _changed_share(before: Sighting, now: Sighting, area: Box, columns: frozense
     """Return the share of an area that is covered by the box around the differences in these columns."""
     _, top, _, bottom = _difference(before, now, area).getbbox() or (0, 0, 0, 0)
     return (max(columns) + 1 - min(columns)) * (bottom - top) / (area.width * area.height)
+
+
+def _scroll_bars(before: Sighting, now: Sighting, columns: frozenset[int]) -> frozenset[int]:
+    """Return those of some columns whose differences are a scroll bar that fades in or out: narrow, tall, without gaps.
+
+    Many toolkits draw one over the contents after each movement of the pointer, and remove it a second later.
+    """
+    narrow = [(left, right) for left, right in _runs(columns) if right - left <= BAR_WIDE]
+    if not narrow:
+        return frozenset()
+    width, found = now.pixels.size.width, set[int]()
+    difference = _difference(before, now, Box(0, now.pixels.top, width, len(now.pixels.bgrx) // (4 * width)))
+    for left, right in narrow:
+        _, down = difference.crop((left, 0, right, difference.height)).getprojection()
+        height = len(bytes(down).strip(b"\0"))
+        if height >= BAR_TALL and sum(map(bool, down)) == height:
+            found.update(range(left, right))
+    return frozenset(found)
+
+
+def _runs(columns: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first column of each run of adjacent columns, and the one after its last."""
+    runs: list[tuple[int, int]] = []
+    for column in sorted(columns):
+        if runs and runs[-1][1] == column:
+            runs[-1] = (runs[-1][0], column + 1)
+        else:
+            runs.append((column, column + 1))
+    return runs
 
 
 def _is_caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> bool:

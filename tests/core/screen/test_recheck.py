@@ -115,6 +115,23 @@ def test_a_moved_list_is_noticed_even_if_its_rows_differ_by_a_thin_stroke(width:
     )
 
 
+BAR = Box(290, 40, 6, 120)
+ROUND = [replace(BAR, left=291, width=4), Box(290, 44, 6, 112)]
+
+
+@pytest.mark.parametrize("where", [CLICKED, TYPED_THERE])
+def test_a_scroll_bar_that_fades_is_ignored_and_marks_of_a_list_are_not(where: InputTarget) -> None:
+    caret = Box(60, 95, 1, 16)
+    assert change_at_target(screen(BAR, caret), screen(), where) == ""
+    assert change_at_target(screen(*ROUND, caret), screen(), where) == ""
+    assert change_at_target(screen(caret), screen(BAR), where) == ""
+    assert change_at_target(screen(), screen(replace(BAR, top=70, height=50)), where), "too short for a scroll bar"
+    assert change_at_target(screen(), screen(replace(BAR, left=270, width=20)), where), "too wide for a scroll bar"
+    marks = [Box(290, top, 6, 12) for top in range(40, 160, 20)]
+    assert change_at_target(screen(), screen(*marks), where), "a column of marks has gaps"
+    assert change_at_target(screen(), screen(replace(BAR, left=TARGET.x)), CLICKED), "nothing may change at a press"
+
+
 def test_another_window_is_noticed_even_if_it_looks_the_same() -> None:
     over, aside = StackedWindow(3, Box(100, 80, 50, 50)), StackedWindow(4, Box(250, 150, 40, 30))
     assert change_at_target(screen(), screen(windows=(WINDOW, over)), CLICKED) == "another window is there"
