@@ -178,6 +178,23 @@ def check_focus(wanted: ElementTarget, sight: Sight) -> None:
         raise NotFound(f"The keyboard is not in {words_for(wanted)}, but at {focused.box}.")
 
 
+def keyboard_elsewhere(wanted: ElementTarget, sight: Sight) -> str:
+    """Return a sentence if another element has the keyboard although the wanted one is there; otherwise empty.
+
+    A cell is there if the texts that name its row and its column are.
+    """
+    try:
+        check_focus(wanted, sight)
+    except NotFound as error:
+        tree = sight.elements
+        assert tree is not None
+        labels = [label for relation, label in wanted.relations.items() if relation in IN_TABLES]
+        shown = [text for each in tree.elements for text in (each.name, each.value) if text]
+        is_there = all(any(is_title(label, text) for text in shown) for label in labels)
+        return str(error) if is_there and (labels or called(wanted, tree)) else ""
+    return ""
+
+
 def is_title(pattern: str, title: str) -> bool:
     """Return whether a title matches a pattern. Values in the pattern must match word for word."""
     return matches(pattern, title) and holds_values(pattern, title, reported=True)

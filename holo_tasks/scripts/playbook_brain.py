@@ -23,7 +23,7 @@ from holo_tasks.core.screen.rest import Rest
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.earlier_steps import EarlierSteps
-from holo_tasks.scripts.element_search import FIELDS, NotFound
+from holo_tasks.scripts.element_search import FIELDS, NotFound, keyboard_elsewhere
 from holo_tasks.scripts.into_view import IntoView
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
@@ -42,7 +42,7 @@ from holo_tasks.scripts.script_view import (
 )
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.steps_and_targets import Action, sets_state
-from holo_tasks.scripts.values import Value, fill, read_values
+from holo_tasks.scripts.values import Value, fill, filled_in, read_values
 from holo_tasks.vision.screen_text import Sight
 
 KEYED = FIELDS | PRESSED | ROWS | CELLS | {"tab"}
@@ -304,6 +304,12 @@ class PlaybookBrain:
         if found is not None:
             self._past, self._stopped, self._rest, self._acted_s = list(found.history), None, None, None
         return found
+
+    def keyboard_elsewhere(self, action: Action, sight: Sight) -> str:
+        """Return a sentence if a text would arrive in another element than the one that an action types into."""
+        if action.focus is None:
+            return ""
+        return keyboard_elsewhere(action.focus.model_copy(update=filled_in(action.focus, self.values)), sight)
 
     def pressed(self, misfit: Misfit) -> tuple[str, ...]:
         """Return the labels of pressed controls that may be pressed once only.

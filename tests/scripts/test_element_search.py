@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.elements.elements import Application, ElementTree
+from holo_tasks.core.elements.elements import SHOWING, Application, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.scripts.element_search import ContradictedTarget, NotFound
+from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, keyboard_elsewhere
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
 from holo_tasks.scripts.playbook_brain import needs_of
 from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.script import screens_of
 from holo_tasks.scripts.script_view import ScreenNeeds
-from holo_tasks.scripts.steps_and_targets import Target
+from holo_tasks.scripts.steps_and_targets import ElementTarget, Target
 from holo_tasks.scripts.values import read_values
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.elements import silent, tree_of
@@ -53,6 +53,45 @@ def test_an_element_is_found_by_its_role_its_name_and_its_neighbors() -> None:
     assert place(seen(TABLE), role="button", near="12.50") == ROW[2]
     assert place(seen(TABLE), role="label", above="TX-2", left_of="12.50") == ROW[0]
     assert place(seen(TABLE), field="Amount") == BELOW[1]
+
+
+def grid(keyboard: str) -> Sight:
+    """Return a table with the headings Number and Customer, and a row of R-1. One of its cells has the keyboard."""
+    cells = {"Number": Box(20, 20, 80, 20), "Customer": Box(120, 20, 80, 20)}
+    made = [*tree_of().elements, Element(1, "table", "", frozenset({SHOWING}), Box(20, 20, 180, 60), 0, "program", 1)]
+    for name, box in cells.items():
+        made.append(Element(len(made), "column header", name, frozenset({SHOWING}), box, 1, "program", 1))
+    for name, text in (("Number", "R-1"), ("Customer", "")):
+        states = frozenset({SHOWING, *(["focused"] if name == keyboard else [])})
+        made.append(Element(len(made), "cell", text, states, cells[name].moved(0, 30), 1, "program", 1))
+    return seen(ElementTree(tuple(made), tree_of().applications))
+
+
+@pytest.mark.parametrize(
+    ("keyboard", "row", "column", "is_elsewhere"),
+    [
+        ("Number", "R-1", "Customer", True),
+        ("Customer", "R-1", "Customer", False),
+        ("Number", "R-1", "Client", False),
+        ("Number", "R-2", "Customer", False),
+        ("", "R-1", "Customer", False),
+    ],
+)
+def test_a_text_for_another_cell_than_the_one_with_the_keyboard_is_noticed(
+    keyboard: str, row: str, column: str, is_elsewhere: bool
+) -> None:
+    """If the heading or the row has another name now, the model may know better, so the text is let through."""
+    wanted = ElementTarget(role="cell", row=row, column=column)
+    assert bool(keyboard_elsewhere(wanted, grid(keyboard))) == is_elsewhere
+
+
+def test_a_text_for_another_field_than_the_one_with_the_keyboard_is_noticed() -> None:
+    states = frozenset({SHOWING}), frozenset({SHOWING, "focused"})
+    fields = [Element(n + 1, "text field", name, states[n], ROW[n], 0, "program", 1) for n, name in enumerate("AB")]
+    sight = seen(ElementTree((*tree_of().elements, *fields), tree_of().applications))
+    assert keyboard_elsewhere(ElementTarget(role="text field", name="A"), sight)
+    assert not keyboard_elsewhere(ElementTarget(role="text field", name="B"), sight)
+    assert not keyboard_elsewhere(ElementTarget(role="text field", name="C"), sight), "it has another name now"
 
 
 def test_of_two_matching_elements_none_is_chosen() -> None:

@@ -17,7 +17,7 @@ from holo_tasks.core.errors import GaveUp, UnusableReply
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, Write
 from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.tool_calls import AnswerCall, ClickCall, MacroCall, WaitCall
+from holo_tasks.core.prompts.tool_calls import AnswerCall, ClickCall, MacroCall, WaitCall, WriteCall
 from holo_tasks.core.prompts.transcript import StepResult, Transcript
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Shot
@@ -274,8 +274,10 @@ class OneStep:
                 return None
             is_macro = isinstance(call, MacroCall)
             pressed = await help_.effect_buttons.pressed_by(step, seen, walk.scene(seen.frame))
-            if not pressed and not is_macro:
-                help_.taken = Taken(call, points_of(step, seen.shot), await self.brain.look(walk))
+            sight = await self.brain.look(walk)
+            elsewhere = self.brain.keyboard_elsewhere(help_.misfit.action, sight) if isinstance(call, WriteCall) else ""
+            if not pressed and not is_macro and not elsewhere:
+                help_.taken = Taken(call, points_of(step, seen.shot), sight)
                 help_.before = seen.shot
                 if not isinstance(call, WaitCall):
                     press = isinstance(call, ClickCall) and call.button == "left"
@@ -284,6 +286,7 @@ class OneStep:
             await walk.record_decision(step)
             why = f"{named(pressed)} was pressed before, and is pressed once only. Nothing was done."
             why = "Do this one step yourself. Nothing was done." if is_macro else why
+            why = f"{elsewhere} Nothing was typed. Click that place first." if elsewhere else why
             await walk.record(events.Corrected(reason=why))
             walk.remember(step, why, is_error=True)
         raise self._gave_up_error(f"the model did not get it done in {MOST_CALLS} calls")
