@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from holo_tasks.compiler.read_pictures import ReadPicture
-from holo_tasks.compiler.targets import templated
+from holo_tasks.compiler.targets import has_cut_off_text, templated
 from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, plain
 
@@ -142,6 +142,8 @@ def is_label(line: Line, sight: Sight, values: Mapping[str, Value], private: Col
     """Return whether a text is a heading or a label, without a value of an item."""
     text = line.text.strip()
     if not SHORTEST <= len(plain(text)) <= LONGEST or digits(text) or "*" in text or "{" in text:
+        return False
+    if has_cut_off_text(line.text):
         return False
     if templated(text, values) != text or any(matches(text, value) or value in text for value in private):
         return False

@@ -29,7 +29,7 @@ from holo_tasks.compiler.parameters import kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import key_of_row, target_of
-from holo_tasks.compiler.targets import Shown, is_of_item, is_readable, templated, title_of_item
+from holo_tasks.compiler.targets import Shown, has_cut_off_text, is_of_item, is_readable, templated, title_of_item
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.window_titles import CUT
@@ -345,6 +345,8 @@ class StepsBuilder(Builder):
         found = PLACEHOLDER.search(text)
         words = text[: found.start()] if found else ""
         if found is None or sum(map(str.isalpha, words)) < LEAST_WORDS or any(map(str.isdigit, words)):
+            return ""
+        if has_cut_off_text(line.text):
             return ""
         said = f"{words}{found[0]}" + ("*" if text[found.end() :].strip() else "")
         return "" if is_of_item(words, self._private) or "*" in words or not is_readable(words) else said

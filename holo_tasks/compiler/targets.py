@@ -24,6 +24,7 @@ TELLING, TELLING_NUMBER = 8, 3
 The second number holds for a value with a digit, as a word of its own.
 """
 FEWEST_LETTERS = 2
+CUT_OFF = re.compile(r"(?:\.\.\.|…)\s*\w")
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
 """A position among several in brackets, in the words of some languages."""
@@ -80,6 +81,14 @@ def is_readable(text: str) -> bool:
     letters = [character for character in text if character.isalpha()]
     scripts = {unicodedata.name(character, "?").partition(" ")[0] for character in letters}
     return len(letters) >= FEWEST_LETTERS and (len(scripts) == 1 or scripts <= JAPANESE)
+
+
+def has_cut_off_text(text: str) -> bool:
+    """Return whether a line goes on after an ellipsis, as a row of a table whose narrow columns cut off their texts.
+
+    Such a text depends on the width of a column and on the item. An ellipsis at the end, as on a button, is a label.
+    """
+    return CUT_OFF.search(text) is not None
 
 
 def is_of_words(target: Target) -> bool:
