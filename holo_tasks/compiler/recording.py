@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +70,7 @@ class RecordedStep:
     unsure: str = ""
     """Why a person's step cannot be repeated from its picture. Empty for any other step."""
     typed_into: bool = False
-    """Whether the next step types a text, so that this press selected a field."""
+    """Whether the next step types a text, perhaps after keys, so that this press selected a field."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +141,14 @@ def _answered_subgoals(uri: str, digest: str, recorded: Iterable[events.Event]) 
 def _closed(one: _OpenSubgoal, event: events.SubgoalClosed, uri: str, digest: str) -> Recording:
     assert one.answered_on is not None
     goal, data = apart(one.opened.goal)
-    followed = zip_longest(one.steps, one.steps[1:])
-    steps = tuple(replace(step, typed_into=after is not None and after.tool == "write") for step, after in followed)
+    steps = tuple(replace(step, typed_into=_is_typed_after(one.steps[n:])) for n, step in enumerate(one.steps, 1))
     answer = event.answer
     title, number, once = one.opened.title, one.opened.subgoal, tuple(one.opened.press_once)
     return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at, once)
+
+
+def _is_typed_after(steps: Sequence[RecordedStep]) -> bool:
+    return next((step.tool for step in steps if step.tool != "hotkey"), "") == "write"
 
 
 def _add_event(one: _OpenSubgoal, event: events.Event) -> None:

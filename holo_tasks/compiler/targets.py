@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
@@ -136,9 +136,9 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value], typed
     if field is not None and (
         _is_button(field, near, values)
         or _is_bar(field, point, near, values)
-        or _is_one_of_several(field, point, near, values, typed)
+        or _is_one_of_several(field, point, sight.size, near, values, typed)
     ):
-        field = None  # a light button, a tool bar, a list, or a frame around several controls looks like a field
+        field = None  # a button, a tool bar, a list, a page, or a frame around several controls looks like a field
     if field is not None:
         near.sort(key=lambda line: _distance(line.box, field.center))
         readable = [line for line in near if is_readable(line.text) and not _is_cut_off(line, field, near)]
@@ -173,17 +173,20 @@ def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str
 
 
 def _is_one_of_several(
-    field: Box, point: Point, near: Sequence[Line], values: Mapping[str, Value], typed: bool
+    field: Box, point: Point, screen: Size, near: Sequence[Line], values: Mapping[str, Value], typed: bool
 ) -> bool:
-    """Return whether a press in an apparent field hit one of several texts, such as a row of a list.
+    """Return whether a press in an apparent field hit one of several controls, such as a row of a list.
 
-    After a press in a text of several lines something is typed, unless the pressed line is a value of the item.
+    After a press in a text of several lines something is typed, unless the pressed line is a value of the item. Texts
+    in a box over most of the screen are those of a page with fields that have no frame.
     """
     inside = [line for line in near if field.contains(line.box.center)]
     if not inside or all(on_row(line.box, inside[0].box) for line in inside):
         return False
+    if not typed or 2 * field.area > screen.width * screen.height:
+        return True
     said = templated(inside[0].text, values)
-    return hits(inside[0].box, point, of_field=False) and (not typed or PLACEHOLDER.fullmatch(said) is not None)
+    return hits(inside[0].box, point, of_field=False) and PLACEHOLDER.fullmatch(said) is not None
 
 
 def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:

@@ -235,3 +235,19 @@ def test_a_text_above_another_label_is_no_label_of_the_field_below_both() -> Non
     assert target_at(Point(150, 130), FILES, OF_FILE, typed=True) == Target(field="Changed files")
     without = replace(FILES, fields=(*FILES.fields, Box(200, 36, 80, 20)))
     assert target_at(Point(150, 130), without, OF_FILE, typed=True) is None
+
+
+def test_a_press_on_a_page_that_looks_like_a_field_is_no_press_on_the_middle_of_the_page() -> None:
+    below = (*(Line(name, Box(20, top, 48, 16)) for name, top in (("Room", 90), ("Guest", 150), ("Board", 210))),)
+    page = Sight((Line("Rooms for the summer", Box(200, 20, 160, 16)), *below), SIZE, fields=(Box(0, 40, 640, 360),))
+    for typed in (False, True):
+        assert target_at(Point(180, 98), page, {}, typed=typed) is None
+        label = target_at(Point(44, 98), page, {}, typed=typed)
+        assert label is not None
+        assert (label.text, label.field) == ("Room", None)
+    one_line = replace(page, lines=(page.lines[0], below[0]))
+    assert target_at(Point(180, 98), one_line, {}, typed=True) == Target(field="Rooms for the summer")
+
+
+def test_a_press_beside_the_texts_of_a_frame_is_no_press_on_a_field_if_nothing_is_typed() -> None:
+    assert target_at(Point(500, 250), FILES, OF_FILE, typed=False) is None
