@@ -27,6 +27,8 @@ ITEMS = frozenset({"list item", "tree item", "row", "cell"})
 FIELDS = frozenset({"text field", "password field", "spin button", "date editor"})
 ENTRIES = frozenset({"text field", "password field", "spin button"})
 """Roles of input fields. No button contains one, but GTK reports an expander around a whole form as a toggle button."""
+LABELLED = BUTTONS | FIELDS | {"combo box"}
+"""Roles of controls that a label around them names."""
 SPACE = keysym("space")
 _SINGLE = (frozenset({SPACE}), frozenset({RETURN}))
 DEFAULT = "is default"
@@ -137,4 +139,17 @@ def _pressed(tree: ElementTree, inner: Element, at: Point) -> Element:
     # Qt's editors have an area inside them, without a name, that draws their text.
     is_area = inner.role in AREAS and not inner.name
     field = next((each for each in around if each.role == FIELD), None)
-    return field if is_area and field is not None else inner
+    if not is_area:
+        return inner
+    return field or _labelled_by(tree, around) or inner
+
+
+def _labelled_by(tree: ElementTree, around: list[Element]) -> Element | None:
+    """Return the only control in the innermost of these areas if a label is around it, as a press there is for it.
+
+    Web pages hide the control of a chooser, or make it tiny, and draw its area themselves. An icon beside that area is
+    no part of the control, although it is in the same label.
+    """
+    inside = [each for each in tree.below(around[0]) if each.role in LABELLED]
+    is_in_label = any(each.role == "label" and not each.name for each in around)
+    return inside[0] if is_in_label and len(inside) == 1 else None

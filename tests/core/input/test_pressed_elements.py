@@ -253,3 +253,24 @@ def test_a_field_in_a_combo_box_is_a_part_of_it() -> None:
     box = Box(20, 20, 90, 30)
     tree = tree_of(window(SCREEN), element("combo box", "To:", box), element("text field", "", box, parent=1))
     assert pressed_at(tree, box.center) == tree.elements[1]
+
+
+def test_a_press_on_the_area_of_a_label_with_one_control_hits_that_control() -> None:
+    area, icon, empty = Box(20, 60, 220, 40), Box(240, 60, 30, 40), Box(20, 200, 200, 40)
+    parts = (
+        window(SCREEN),
+        element("label", "", Box(20, 60, 250, 40)),
+        element("section", "", area, parent=1),
+        element("label", "Room", Box(22, 62, 40, 16), parent=2),
+        element("combo box", "Room", Box(20, 78, 1, 2), parent=2),
+        element("section", "", icon, parent=1),
+        element("section", "", empty),
+        element("combo box", "Board", Box(20, 218, 1, 2), parent=6),
+    )
+    tree = tree_of(*parts)
+    assert pressed_at(tree, Point(150, 85)) == tree.elements[4]
+    assert pressed_at(tree, Point(30, 70)) == tree.elements[3], "a text in it is hit itself"
+    assert pressed_at(tree, icon.center) == tree.elements[5], "an icon beside it is no part of the control"
+    assert pressed_at(tree, empty.center) == tree.elements[6], "an area without a label may be anything"
+    two = tree_of(*parts, element("button", "Clear", Box(200, 70, 20, 20), parent=2))
+    assert pressed_at(two, Point(150, 85)) == two.elements[2], "the area has two controls"
