@@ -18,7 +18,7 @@ from holo_tasks.compiler.targets import hits, is_of_words, target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.steps_and_targets import Target
-from holo_tasks.vision.outlines import areas_of, drawings_of, edges_of
+from holo_tasks.vision.outlines import areas_of, drawings_of, edges_of, icon_left_of
 from holo_tasks.vision.screen_text import WORDS_APART, Sight, matches
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SMALLEST, LARGEST, LONGEST = 8, 96, 320
 """Smallest and largest side of an icon, and the largest width of words, in pixels."""
+CLOSE = 2
+"""Pixels by which OCR may place the left edge of a text wrongly."""
 AROUND, BESIDE = 3, 4
 """Pixels of background around a cut picture, and the distance up to which a press still hits the icon."""
 DIGITS = 8
@@ -59,17 +61,34 @@ class Pictures:
         at, sight = step.points[0], self.sights[step.before]
         target = target_at(at, sight, {})
         if target is not None:
-            file = self._picture_of_words(step, target, sight, words)
-            return step if file is None else replace(step, picture=file)
+            icon = self._icon_beside_words(step, target, sight)
+            return replace(step, picture=self._picture_of_words(step, target, sight, words), icon=icon)
         for file in known:
             if self._is_only(file, step.before, at):
                 return replace(step, picture=file)
-        for data in self._drawings_at(step.before, at, sight):
-            file = self._written(data)
+        drawn = [self._written(data) for data in self._drawings_at(step.before, at, sight)]
+        for file in drawn:
             if self._identifies(file, step.before, at, self.sights.values()):
                 known.append(file)
                 return replace(step, picture=file)
-        return step
+        return replace(step, icon=next(iter(drawn), None))
+
+    def _icon_beside_words(self, step: RecordedStep, target: Target, sight: Sight) -> Path | None:
+        """Return a picture of the icon that was pressed beside the words of a target; ``None`` for a press elsewhere.
+
+        In a row of a list the icon may do something else than the words, so the words are no target of such a press.
+        """
+        at = step.points[0]
+        line = next((one for one in sight.lines if one.text == target.text and hits(one.box, at, of_field=False)), None)
+        if line is None or step.element.get("role") or not at.x < line.box.left - CLOSE:
+            return None
+        import numpy as np
+
+        screen = self.opened(step.before)
+        box = icon_left_of(np.asarray(screen), at.x, line.box)
+        if box is None or any(map(box.intersects, _masked(step.before))):
+            return None
+        return self._written(_png(screen, box))
 
     def _picture_of_words(self, step: RecordedStep, target: Target, sight: Sight, known: set[Path]) -> Path | None:
         """Return a picture of the words that were pressed.

@@ -69,6 +69,8 @@ class RecordedStep:
     """The part of the screen that the step changed, in pixels of the picture. ``None`` if nothing changed."""
     unsure: str = ""
     """Why a person's step cannot be repeated from its picture. Empty for any other step."""
+    icon: Path | None = None
+    """A picture of a pressed icon, which other rows may have, too. It may do something else than the text beside it."""
     typed_into: bool = False
     """Whether the next step types a text, perhaps after keys, so that this press selected a field."""
 

@@ -7,11 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.compiler.recording import RecordedStep
-from holo_tasks.compiler.targets import Shown, hits, is_of_words, is_readable, target_at, templated, title_of_item
+from holo_tasks.compiler.targets import (
+    Shown,
+    finds,
+    hits,
+    is_of_words,
+    is_readable,
+    target_at,
+    templated,
+    title_of_item,
+)
 from holo_tasks.core.elements.element_anchors import FIELDS, numbered
 from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.values import PLACEHOLDER, Value
 from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
@@ -41,6 +51,8 @@ def target_of(
     if place == 0 and (beside := _by_neighbor(step.element, values)) is not None:
         return beside
     found = target_at(step.points[place], sight, values, also, typed=step.typed_into)
+    if step.icon is not None and named is None and (found is None or PLACEHOLDER.fullmatch(found.text or "")):
+        return _icon_in_row(step.icon, step.points[place], sight, values)
     if named is not None and (found is None or not is_readable(found.field or found.text or "")):
         return named
     if named is not None and found is not None and found.field is not None and named.role in WRITTEN_INTO:
@@ -69,6 +81,13 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
     if facts.get("column") and role in CELLS:
         return Target(role=role, row=key, column=facts["column"], within=within)
     return Target(name=key, within=within)
+
+
+def _icon_in_row(icon: Path, at: Point, sight: Sight, values: Mapping[str, Value]) -> Target | None:
+    """Return the target for an icon by its picture and the item's key in its row; ``None`` without a key."""
+    keys = dict.fromkeys(key for line in sight.lines if PLACEHOLDER.fullmatch(key := templated(line.text, values)))
+    ways = (Target(picture=icon, row=key) for key in keys)
+    return next((way for way in ways if finds(way, at, sight, values)), None)
 
 
 def cell_of_sheet(facts: Mapping[str, str], values: Mapping[str, Value]) -> Target:

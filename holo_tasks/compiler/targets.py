@@ -48,7 +48,7 @@ def target_at(
     parameter is preferred. Without ``typed`` nothing was typed after the press, so a text among several in one box is
     a row of a list or a button, and not the text of a field. Returns ``None`` if the control has no text.
     """
-    found = (way for way in _descriptions(point, sight, values, typed) if _finds(way, point, sight, values))
+    found = (way for way in _descriptions(point, sight, values, typed) if finds(way, point, sight, values))
     first = next(found, None)
     if first is None or not _is_doubled(first, also):
         return first
@@ -57,9 +57,11 @@ def target_at(
     return next((way for way in beside if not _is_doubled(way, also)), first)
 
 
-def _finds(target: Target, point: Point, sight: Sight, values: Mapping[str, Value]) -> bool:
+def finds(target: Target, point: Point, sight: Sight, values: Mapping[str, Value]) -> bool:
+    """Return whether a target finds the control at a point of a picture, and no other."""
+    is_box = target.field is not None or (target.picture is not None and target.text is None)
     try:
-        return hits(find(target, values, sight), point, of_field=target.field is not None)
+        return hits(find(target, values, sight), point, of_field=is_box)
     except NotFound:
         return False
 
@@ -144,13 +146,22 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value], typed
         readable = [line for line in near if is_readable(line.text) and not _is_cut_off(line, field, near)]
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         yield from (Target(field=templated(line.text, values)) for line in labels)
-    there = [line for line in near if hits(line.box, point, of_field=False)]
-    pressed = [line for line in there if line.text.isascii() or is_readable(line.text)]
+    pressed = [line for line in _pressed_lines(near, point) if line.text.isascii() or is_readable(line.text)]
     for line in pressed:
         words = templated(without_mark(line.text), values)
         yield Target(text=words)
         for anchor in _anchors(line, near, values):
             yield from _with_anchor(words, line.box, anchor, values)
+
+
+def _pressed_lines(near: Sequence[Line], point: Point) -> list[Line]:
+    """Return the texts that a press may be meant for. At the height of a text, other rows do not count."""
+    there = [line for line in near if hits(line.box, point, of_field=False)]
+    level = [line.box for line in there if line.box.top <= point.y < line.box.bottom]
+    if not level:
+        return there
+    row = min(level, key=lambda box: abs(box.center.y - point.y))
+    return [line for line in there if on_row(line.box, row)]
 
 
 def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:

@@ -10,7 +10,7 @@ detection use them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -138,6 +138,39 @@ def drawings_of(edges: Pixels) -> list[Box]:
         if low[number] >= _THIN_DRAWING or _is_dotted(edges[box.top : box.bottom, box.left : box.right]):
             found.append(box)
     return found
+
+
+def icon_left_of(pixels: Pixels, x: int, words: Box) -> Box | None:
+    """Return the box of the drawing at a column left of words and in their row, such as the icon of a row in a list.
+
+    Columns without an edge separate it from other drawings. Returns ``None`` if nothing of an icon's size is there.
+    """
+    left, top = max(0, x - _WIDEST_ICON), max(0, words.top)
+    edges = edges_of(pixels[top : words.bottom, left : words.left])
+    across = _run_at([bool(each) for each in edges.any(axis=0)], x - left, 1)
+    if across is None:
+        return None
+    down = _run_at([bool(each) for each in edges[:, across[0] : across[1]].any(axis=1)], words.center.y - top, 0)
+    if down is None:
+        return None
+    box = Box(left + across[0], top + down[0], across[1] - across[0], down[1] - down[0])
+    return box if min(box.width, box.height) >= _SMALLEST_DRAWING else None
+
+
+def _run_at(drawn: Sequence[bool], at: int, gap: int) -> tuple[int, int] | None:
+    """Return the start and the end of the run of drawn places at a place; ``None`` if none is near.
+
+    The run may have gaps up to a length.
+    """
+    near = [place for place in range(max(0, at - 2), min(len(drawn), at + 3)) if drawn[place]]
+    if not near:
+        return None
+    first = last = near[0]
+    while first > 0 and any(drawn[max(0, first - 1 - gap) : first]):
+        first -= 1
+    while last + 1 < len(drawn) and any(drawn[last + 1 : last + 2 + gap]):
+        last += 1
+    return first, last + 1
 
 
 def _is_dotted(piece: Pixels) -> bool:
