@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
+from holo_tasks.accessibility.drawn_areas import with_drawn_areas
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import Extents, View, WindowScale, are_plausible, fit, place, popup_fit
 from holo_tasks.accessibility.swing import ROOT_PANE, corrected_extents, is_swing, role_name_value
@@ -133,7 +134,7 @@ def _elements_of_window(part: _Part, first: int, view: View, swing: Sequence[Ext
         reported = role, name, states, box, ids[node.parent], value, node.protected, shortcut
         node.element = _updated_element(node.element, number, reported, app)
         made.append(node.element)
-    return made
+    return with_drawn_areas(made, first)
 
 
 def _page_fit(part: _Part) -> WindowScale | None:

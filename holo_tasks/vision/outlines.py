@@ -147,10 +147,10 @@ def icon_left_of(pixels: Pixels, x: int, words: Box) -> Box | None:
     """
     left, top = max(0, x - _WIDEST_ICON), max(0, words.top)
     edges = edges_of(pixels[top : words.bottom, left : words.left])
-    across = _run_at([bool(each) for each in edges.any(axis=0)], x - left, 1)
+    across = _run_at([bool(each) for each in edges.max(axis=0)], x - left, 1)
     if across is None:
         return None
-    down = _run_at([bool(each) for each in edges[:, across[0] : across[1]].any(axis=1)], words.center.y - top, 0)
+    down = _run_at([bool(each) for each in edges[:, across[0] : across[1]].max(axis=1)], words.center.y - top, 0)
     if down is None:
         return None
     box = Box(left + across[0], top + down[0], across[1] - across[0], down[1] - down[0])

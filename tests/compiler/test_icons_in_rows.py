@@ -11,6 +11,7 @@ import pytest
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.playbook import ListStep
 from holo_tasks.scripts.rules import find
 from holo_tasks.vision.outlines import icon_left_of
 from holo_tasks.vision.picture_targets import with_pictures
@@ -45,7 +46,10 @@ def test_an_icon_of_a_row_is_found_by_its_picture_in_the_row(
     playbook, _, text = compiled(tmp_path, trace, params=("file=berg.txt",))
     assert ("picture: " in text and "row: '{file}'" in text) is is_icon, text
     assert "by_model" not in text
-    target = playbook.goals["look-up"].steps[0].click
+    first = playbook.goals["look-up"].steps[0]
+    assert isinstance(first, ListStep)
+    target = first.click
+    assert target is not None
     for name, top in ROWS.items():
         pressed = find(target, {"file": name}, with_pictures(sight_of(listed), listed.picture)).center
         column = Box(120 - left, top - 8, 36, 36) if is_icon else Box(120, top, 80, 20)

@@ -1,0 +1,44 @@
+"""Give a tiny control of a web page the box of the area that the page draws for it. `with_drawn_areas` does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from holo_tasks.core.elements.elements import Element
+
+TINY = 4
+"""A control with a side below this many pixels cannot be seen."""
+CONTROLS = frozenset({"combo box", "text field", "spin button", "button", "check box", "radio button", "switch"})
+AREAS = frozenset({"section", "panel", "label"})
+
+
+def with_drawn_areas(made: Sequence[Element], first: int) -> list[Element]:
+    """Return a window's elements, with the box of its area for each control that is tiny; their ids start at ``first``.
+
+    Pages hide the control of a chooser in that way, and a press anywhere in its label goes to it. Only an area without
+    a name, in a label, with no other control counts.
+    """
+    tiny = [each for each in made if each.role in CONTROLS and each.box.area and _is_tiny(each)]
+    boxes = {each.id: area.box for each in tiny if (area := _area_of(each, made, first)) is not None}
+    return [replace(each, box=boxes[each.id]) if each.id in boxes else each for each in made]
+
+
+def _is_tiny(element: Element) -> bool:
+    return min(element.box.width, element.box.height) < TINY
+
+
+def _area_of(control: Element, made: Sequence[Element], first: int) -> Element | None:
+    above: list[Element] = []
+    while (parent := (above[-1] if above else control).parent) >= first:
+        above.append(made[parent - first])
+    label = next((place for place, each in enumerate(above) if each.role == "label" and not each.name), -1)
+    area = next((each for each in above[: label + 1] if not _is_tiny(each)), None)
+    if area is None or area.role not in AREAS or area.name:
+        return None
+    inside, others = {area.id}, 0
+    for each in made[area.id - first + 1 :]:
+        if each.parent in inside:
+            inside.add(each.id)
+            others += each.role in CONTROLS and each.id != control.id
+    return None if others else area

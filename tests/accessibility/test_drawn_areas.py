@@ -1,0 +1,47 @@
+"""A tiny control of a web page has the box of its area; every other control keeps its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from holo_tasks.accessibility.drawn_areas import with_drawn_areas
+from holo_tasks.core.elements.elements import Element
+from holo_tasks.core.screen.geometry import Box
+from tests.support.element_trees import element
+
+AREA, WHOLE, OWN = Box(20, 80, 220, 32), Box(20, 60, 250, 56), Box(20, 96, 1, 2)
+
+
+def chooser(own: Box = OWN, *further: Element, label: str = "") -> list[Element]:
+    """Return a label with an area that has a combo box, and further elements. The ids start at 10."""
+    made = [
+        element("section", "", Box(0, 0, 600, 400), parent=3),
+        element("label", label, WHOLE, parent=10),
+        element("section", "", AREA, parent=11),
+        element("combo box", "Room", own, parent=12),
+        *further,
+    ]
+    return [replace(each, id=number) for number, each in enumerate(made, 10)]
+
+
+def test_a_tiny_control_in_an_area_of_a_label_has_the_box_of_the_area() -> None:
+    made = chooser()
+    found = with_drawn_areas(made, 10)
+    assert found[3] == replace(made[3], box=AREA)
+    assert found[:3] == made[:3]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(chooser(AREA), id="a control that can be seen"),
+        pytest.param(chooser(OWN, label="Room"), id="no label without a name is around it"),
+        pytest.param(chooser(OWN, element("button", "Clear", Box(200, 84, 20, 20), parent=12)), id="two controls"),
+        pytest.param(chooser(Box(0, 0, 0, 0)), id="a control that is not on the screen"),
+        pytest.param([replace(chooser()[3], id=10, parent=3)], id="no area"),
+    ],
+)
+def test_any_other_control_keeps_its_box(made: list[Element]) -> None:
+    assert with_drawn_areas(made, 10) == made
