@@ -320,7 +320,10 @@ class StepsBuilder(Builder):
         return list(identity_of(shown, new))
 
     def _item_after(self, visit: Visit, step: RecordedStep) -> list[str]:
-        """Return the labels with a value of the item that appeared after a step, such as ``Record {number}``."""
+        """Return the first label with a value of the item that appeared after a step, such as ``Record {number}``.
+
+        One label shows the effect. A further one may be cut off for the next item.
+        """
         if step.tool in TYPING and not step.arguments.get("press_enter"):
             return []
         same = [(one, self.parameters.values[number]) for number, one in self._same(visit, step)]
@@ -337,7 +340,7 @@ class StepsBuilder(Builder):
             )
         ]
         # OCR may take an icon before a label for a letter.
-        return [text for text in came if not any(text != one and text.endswith(one) for one in came)][:MOST_SIGNS]
+        return [text for text in came if not any(text != one and text.endswith(one) for one in came)][:1]
 
     def _label_of_item(self, line: Line, values: Mapping[str, Value]) -> str:
         """Return the words before a value of the item, with its parameter. Returns an empty string without both."""

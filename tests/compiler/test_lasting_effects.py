@@ -81,3 +81,21 @@ def test_a_text_that_a_narrow_column_cut_off_is_not_required(tmp_path: Path, lin
     assert (line in text) is is_required, text
     assert "Berg an" not in text
     assert "Stor" in text  # an ellipsis at the end is no hindrance
+
+
+def test_one_text_with_a_value_of_the_item_is_required_after_a_step(tmp_path: Path) -> None:
+    asked, typed = (
+        page((20, 10, "ORDER RECORD"), (20, 60, "Clerk"), (20, 300, "Store"), fields=[(120, 60, held)])
+        for held in ("", "maybach")
+    )
+    stored = page((20, 10, "ALL ORDERS"), (20, 60, "Orders of maybach"), (20, 90, "Address www.adler.example"))
+    steps = [
+        Act(FOUND, click="Open"),
+        Act(asked, click="Clerk"),
+        Act(asked, write="maybach"),
+        Act(typed, click="Store"),
+    ]
+    trace = record(tmp_path, "one", "Enter the clerk maybach with www.adler.example.", steps, stored, "done")
+    _, _, text = compiled(tmp_path, trace, params=("clerk=maybach", "address=www.adler.example"))
+    assert "Orders of {clerk}" in text, text
+    assert "Address {address}" not in text, "a longer address may be cut off there"
