@@ -125,7 +125,8 @@ def is_key(text: str, values: Mapping[str, Value]) -> bool:
 def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Target | None:
     """Return the target by role and name, if the program reports a control and the picture shows no other words on it.
 
-    A name with a value of the item becomes a pattern if the control is a row, because its other columns differ.
+    A name with a value of the item and more becomes a pattern if the control is a row, because its other columns
+    differ. An option that is the value alone must be it for the next item, too, and not a longer one that begins so.
     """
     role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
     within = _within(step.element, values)
@@ -140,7 +141,7 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     agrees = any(matches(templated(text, values), name) for text in words)
     if role in WRITTEN_ON and words and not any(_is_part(templated(text, values), name) for text in words):
         return None
-    if role in ROWS and "{" in name:
+    if role in ROWS and "{" in name and not PLACEHOLDER.fullmatch(name):
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
     text = name if agrees and role in WRITTEN_ON and "*" not in name else None
     return Target(role=role, name=name, within=within, text=text)

@@ -1,4 +1,4 @@
-"""An icon that each row of a list has is found by its picture and the item's key in its row, never by a text."""
+"""Icons of rows are found by a picture and the item's key in their row, and options that are a value by that value."""
 
 from __future__ import annotations
 
@@ -78,3 +78,15 @@ def test_an_icon_has_a_size_and_ends_before_the_next_one(height: int, found: Box
     icon = icon_left_of(pixels, 96, Box(110, 58, 90, 24))
     assert (icon is None) is (found is None)
     assert icon is None or found is None or (icon.contains(found.center) and abs(icon.height - 14) < 3)
+
+
+@pytest.mark.parametrize(("name", "target"), [("Rose", "'{room}'"), ("Rose, two beds", "'*{room}*'")])
+def test_an_option_that_is_the_value_alone_is_no_pattern_that_a_longer_option_matches(
+    tmp_path: Path, name: str, target: str
+) -> None:
+    options = page((20, 10, "BOOK A ROOM"), (120, 70, name), (120, 110, "Tulip"))
+    option = {"role": "list item", "name": name, "alike": "1", "application": "Rooms"}
+    acts = [Act(options, at=Point(130, 80), element=option)]
+    trace = record(tmp_path, "option", "Book the room Rose.", acts, DONE, "done")
+    _, _, text = compiled(tmp_path, trace, params=("room=Rose",))
+    assert f"role: list item, name: {target}" in text, text
