@@ -224,11 +224,11 @@ def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
     on_the_right = [box for box in fields if box.top <= middle < box.bottom and box.left >= label.right - 4]
     if on_the_right:
         return min(on_the_right, key=lambda box: box.left)
-    reach = 2 * label.height
+    reach, within = 2 * label.height, label.height // 4  # the box that OCR reports reaches a little beyond the letters
     below = [
         box
         for box in fields
-        if 0 <= box.top - label.bottom <= reach and box.left < label.right and label.left < box.right
+        if -within <= box.top - label.bottom <= reach and box.left < label.right and label.left < box.right
     ]
     return min(below, key=lambda box: box.top, default=None)
 

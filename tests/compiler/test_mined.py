@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from holo_tasks.compiler.effects import new_texts, state_of, windows_of
 from holo_tasks.compiler.marks import marks_of
 from holo_tasks.compiler.read_pictures import ReadPicture
@@ -251,3 +253,10 @@ def test_a_press_on_a_page_that_looks_like_a_field_is_no_press_on_the_middle_of_
 
 def test_a_press_beside_the_texts_of_a_frame_is_no_press_on_a_field_if_nothing_is_typed() -> None:
     assert target_at(Point(500, 250), FILES, OF_FILE, typed=False) is None
+
+
+@pytest.mark.parametrize(("top", "found"), [(40, True), (44, True), (50, False), (120, False)])
+def test_a_label_whose_box_reaches_into_a_field_is_above_it_and_one_on_its_border_is_not(top: int, found: bool) -> None:
+    field = Box(20, 66, 300, 80)
+    form = Sight((Line("Remark:", Box(24, top, 60, 26)),), SIZE, fields=(field,))
+    assert form.field_at("Remark:") == (field if found else None)
