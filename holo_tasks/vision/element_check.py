@@ -309,9 +309,14 @@ def _key(pixels: Pixels, how: object) -> bytes:
 
 
 def _is_beside(sign: Box, text: Box) -> bool:
-    """Return whether a text is right beside the sign of a check box or a radio button."""
-    apart = max(text.left - sign.right, sign.left - text.right)
-    return on_row(sign, text) and apart <= FARTHEST_LABEL
+    """Return whether a text is right beside the sign of a check box or a radio button, or right above its left edge.
+
+    In a list of signs, the text of the sign above begins at that sign's right edge.
+    """
+    if not on_row(sign, text):
+        is_aligned = abs(text.left - sign.left) <= sign.width // 2
+        return is_aligned and sign.height // -2 <= sign.top - text.bottom <= FARTHEST_LABEL
+    return max(text.left - sign.right, sign.left - text.right) <= FARTHEST_LABEL
 
 
 def is_bare(frame: Frame, box: Box) -> bool:

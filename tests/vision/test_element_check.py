@@ -199,3 +199,23 @@ def test_an_empty_cell_of_a_sheet_shows_no_text_of_its_own(value: str, beside: s
     tree = ElementTree((window, table, cell, other))
     assert words in CHECK.contradiction(picture(value), tree, cell)
     assert bool(words) is bool(CHECK.contradiction(picture(value), tree, cell))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param((20, 40), "", id="above the left edge of the check box"),
+        pytest.param((44, 66), "", id="right of the check box"),
+        pytest.param((44, 40), "elsewhere", id="right of the check box above"),
+        pytest.param((20, 120), "elsewhere", id="below the check box"),
+        pytest.param((20, 5), "elsewhere", id="far above it"),
+    ],
+)
+def test_the_name_of_a_check_box_is_beside_it_or_above_its_left_edge(text: tuple[int, int], words: str) -> None:
+    made = Image.new("RGB", (300, 200), "white")
+    draw = ImageDraw.Draw(made)
+    draw.rectangle((20, 68, 34, 82), "white", "black")
+    draw.text(text, "Paid", "black", ImageFont.truetype("DejaVuSans.ttf", 16))
+    frame = Frame(made.tobytes(), Size(300, 200), ":0")
+    why = said(("check box", "Paid", Box(20, 68, 15, 15)), frame=frame)
+    assert (words in why) if words else not why
