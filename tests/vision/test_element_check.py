@@ -12,7 +12,7 @@ from holo_tasks.core.elements.elements import SHEET, SHOWING, Element, ElementTr
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
-from holo_tasks.vision.element_check import ElementCheck, agrees, fit
+from holo_tasks.vision.element_check import ElementCheck, _is_beside, agrees, fit
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.elements import tree_of
 
@@ -219,3 +219,8 @@ def test_the_name_of_a_check_box_is_beside_it_or_above_its_left_edge(text: tuple
     frame = Frame(made.tobytes(), Size(300, 200), ":0")
     why = said(("check box", "Paid", Box(20, 68, 15, 15)), frame=frame)
     assert (words in why) if words else not why
+
+
+@pytest.mark.parametrize(("left", "beside"), [(28, True), (34, True), (48, False)])
+def test_the_box_of_a_text_above_a_check_box_is_larger_than_its_letters(left: int, beside: bool) -> None:
+    assert _is_beside(Box(38, 493, 14, 14), Box(left, 452, 54, 35)) is beside
