@@ -40,6 +40,7 @@ Cause = Literal["screen", "target", "values", "effect", "failed", "model"]
 * failed: the step failed twice.
 * model: the playbook leaves the step to the model.
 """
+SELECT_ALL = ("ctrl", "a")
 LEFT_TO_MODEL = "the playbook leaves this step to the model"
 
 
@@ -71,6 +72,21 @@ class Misfit:
         names = self.action.targets if self.cause in ("effect", "failed") else ()
         done_to = "".join(f", done to ‘{words_of(target)}’" for target in names[:1])
         return f"The step is ‘{self.action.thought}’ (rule {self.rule.id}{done_to}): {self.why}."
+
+
+def keys_may_be_lost(rules: Sequence[Rule], misfit: Misfit) -> bool:
+    """Return whether a text did not arrive, and the keys before it may have gone to another window as well.
+
+    Nobody can tell then where the keyboard is in the program, so nobody may type the text there. A press of a target,
+    or a known element with the keyboard, tells it.
+    """
+    action = misfit.action
+    if misfit.cause != "failed" or action.write is None or action.targets or action.focus is not None:
+        return False
+    before = next((rule.do[-1] for rule in rules if rule.id in misfit.rule.done), None)
+    if before is None or before.hotkey == SELECT_ALL:
+        return False
+    return before.hotkey is not None or before.hold_and_tap_key is not None
 
 
 def misfit_of(

@@ -15,7 +15,7 @@ from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.typed_text import Kind, TypedText
 from holo_tasks.scripts.element_search import AmbiguousTarget
-from holo_tasks.scripts.misfit import asks_model, misfit_of
+from holo_tasks.scripts.misfit import Misfit, asks_model, keys_may_be_lost, misfit_of
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resuming, Taken
@@ -312,3 +312,23 @@ def test_a_character_that_may_be_a_command_is_not_typed_again(typed: str, kind: 
     result = None if kind is None else TypedText(kind, typed)
     walk = SimpleNamespace(typed=SimpleNamespace(result=result), seen=None)
     assert brain._is_missing(decision, walk, typed) == is_missing  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "is_lost"),
+    [
+        ("{hotkey: [ctrl, down]}", "{write: AB-1}", True),
+        ("{hotkey: [tab]}", "{write: AB-1}", True),
+        ("{hotkey: [ctrl, a]}", "{write: AB-1}", False),
+        ("{click: Memo}", "{write: AB-1}", False),
+        ("{hotkey: [tab]}", "{write: AB-1, focus: {role: text field, name: Memo}}", False),
+        ("{hotkey: [tab]}", "{click: Save}", False),
+    ],
+)
+def test_a_text_after_keys_that_may_be_lost_is_no_step_for_the_model(before: str, step: str, is_lost: bool) -> None:
+    """A window over the program may have taken the keys, too, so the text would arrive in another cell."""
+    text = f"{{name: x, goals: {{store: {{steps: [{{click: New}}, {before}, {step}, {{answer: done}}]}}}}}}"
+    rules = parse_playbook(text).rules_of("store")
+    (rule,) = (one for one in rules if one.id == "step-3")
+    assert keys_may_be_lost(rules, Misfit(rule, 0, "failed", "it failed twice")) == is_lost
+    assert not keys_may_be_lost(rules, Misfit(rule, 0, "screen", "another screen"))

@@ -30,7 +30,7 @@ from holo_tasks.loop.presses.press_once import EffectButtons, named
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.subgoal_options import MODEL, PLAYBOOK
 from holo_tasks.safety.scrubbing import scrub_data
-from holo_tasks.scripts.misfit import Misfit
+from holo_tasks.scripts.misfit import Misfit, keys_may_be_lost
 from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.resuming import Resumed, Taken
 from holo_tasks.scripts.rules import conditions_in_words
@@ -180,13 +180,15 @@ class OneStep:
     async def _begin(self, walk: Walk, error: DoesNotFit) -> None:
         """Give the misfit step to the model.
 
-        Raises ``error`` if the misfit is about another item, if the screen has nothing that the playbook knows, or if
-        the model has had this step too often.
+        Raises ``error`` if the misfit is about another item, if the screen has nothing that the playbook knows, if
+        earlier keys may have gone elsewhere, or if the model has had this step too often.
         """
         misfit = error.misfit
         key = misfit.rule.id, misfit.place
         self._times[key] += 1
         if misfit.of_other_item or not (misfit.near or misfit.done) or self._times[key] > MOST_TIMES:
+            raise error
+        if keys_may_be_lost(self.brain.rules, misfit):
             raise error
         labels = self.brain.pressed(misfit)
         if misfit.cause == "effect":  # the press may have had its effect, so later layers do not repeat it
