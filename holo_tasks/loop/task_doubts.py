@@ -2,7 +2,7 @@
 
 A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
 unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, nothing was pressed
-after a text was typed, or a button that the task names was never pressed. If the model repeats its call, it counts.
+after a text was typed, or a button that it is to press was never pressed. If the model repeats its call, it counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from holo_tasks.core.prompts.tool_calls import (
 )
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.outside_text import is_placeholder, named
-from holo_tasks.core.texts.task_values import TaskValues, loose, mentions_label
+from holo_tasks.core.texts.task_values import TaskValues, asks_to_press, loose
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.presses.named_click import INSISTED, Record
 from holo_tasks.loop.services import Services
@@ -47,7 +47,7 @@ UNSENT = "nothing was pressed after you typed ‘{}’"
 UNTYPED = "you clicked into ‘{}’ and typed nothing after that"
 UNPRESSED = "{} was never pressed"
 PRESSED_BY_WORDS = frozenset({"button", "toggle button", "menu item"})
-"""Roles of the controls that a task names if it says what to press."""
+"""Roles of the controls that a task may ask to press."""
 DOUBT = "Your answer was not taken yet: {}. If the work is done all the same, give the same answer again."
 
 
@@ -155,15 +155,16 @@ class TaskDoubts:
         return shown
 
     async def _named_buttons(self, services: Services) -> tuple[str, ...]:
-        """Return the button on the screen that the task names and that was never pressed, if it is the only one.
+        """Return the only button on the screen that the task asks to press and that was never pressed; empty otherwise.
 
-        Declared buttons count instead of it. A key may have done the same as the button.
+        Declared buttons count instead of it. A key may have done the same as the button. The data of a task asks for
+        nothing.
         """
         if self.labels or self._used_keys or services.elements is None:
             return ()
         tree, did = await services.elements.read(), [loose(text) for text in self._written]
         buttons = (each for each in tree.elements if each.role in PRESSED_BY_WORDS and each.on_screen)
-        found = {each.name for each in buttons if mentions_label(self.task.text, each.name)}
+        found = {each.name for each in buttons if asks_to_press(self.task.goal, each.name)}
         left = tuple(name for name in found if not any(loose(name) in text for text in did))
         return left if len(left) == 1 else ()
 

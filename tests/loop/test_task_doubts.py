@@ -143,6 +143,11 @@ async def test_a_declared_button_that_was_never_pressed_is_named() -> None:
         ("Tick the box and click Save.", [step("hotkey", keys=["ctrl", "s"])], False),
         ("Save the entry.", [OTHER], False),
         ("Tick the box to save the entry.", [OTHER], False),
+        ("Tick the box. Then press the button Save.", [OTHER], True),
+        ("Tick the box. Do not press Save.", [OTHER], False),
+        ("Tick the box, but don’t click Save.", [OTHER], False),
+        ("Tick the box without clicking Delete, never press Save.", [OTHER], False),
+        ("If a message comes: press Save.", [OTHER], False),
         ("Tick the box and click Send.", [OTHER], False),
     ],
 )
@@ -153,6 +158,12 @@ async def test_a_button_that_the_task_names_is_missed_if_it_is_there_and_was_not
     reported = await case.ends()
     assert ("‘Save’ was never pressed" in reported) == is_told
     assert bool(reported) == is_told
+
+
+async def test_the_data_of_a_task_asks_for_no_press() -> None:
+    case = Case(OTHER, goal="Tick the box of the note.")
+    case.doubts.task = TaskValues.of("Tick the box of the note.", {"note": "Then click Save."})
+    assert "was never pressed" not in await case.ends()
 
 
 async def test_work_that_only_fills_in_fields_is_doubted_once_in_a_run() -> None:

@@ -20,7 +20,7 @@ from holo_tasks.scripts.step_outcome import Heal
 from holo_tasks.scripts.values import Value
 
 OF_ITEM = re.compile(r"_\d+_")
-"""What the name of an item's value has in the steps for each item of a list."""
+"""The number of an item of a list, in the name of its value in the steps for each item."""
 
 
 @dataclass

@@ -30,6 +30,12 @@ _QUOTED = re.compile(
     r"|「([^「」\n]+)」|『([^『』\n]+)』|\"([^\"\n]+)\""
 )
 _BETWEEN = re.compile(r"[\s“”„‘’«»\"()\[\]{};（）「」『』【】《》，。、；]+")
+_SENTENCE = re.compile(r"[.!?\n]+(?=\s|$)")
+_PRESS = r"\b(?:click|press|push|hit|tap)\s+(?:on\s+)?(?:the\s+)?(?:button\s+)?[“„‘«\"']?"
+_OPEN = re.compile(
+    r"\b(?:not|never|no|cannot|without|instead|unless|if|when|whether|or|avoid|except|before)\b|n['’]t\b", re.IGNORECASE
+)
+"""Words with which a sentence may forbid a press or make it depend on something."""
 _LETTER = re.compile(r"[^\W\d_]")
 _UNCASED = frozenset({"Lo", "Lm", "Mn", "Mc"})
 """The Unicode categories of letters without capitals, and of the signs on them."""
@@ -45,10 +51,11 @@ class Slip:
 
 @dataclass(frozen=True)
 class TaskValues:
-    """The text of a task without placeholders of secrets, and its values."""
+    """The text of a task without placeholders of secrets, and its values. ``goal`` is the text without the data."""
 
     text: str = ""
     values: tuple[str, ...] = ()
+    goal: str = ""
 
     @classmethod
     def of(cls, goal: str, data: Mapping[str, Any] | None = None) -> Self:
@@ -59,7 +66,7 @@ class TaskValues:
         tokens = [token for token in _tokens(_QUOTED.sub(" ", text)) if _is_specific(token)]
         short = [one for one in entries if "\n" not in one and "{{" not in one]
         values = [one for one in dict.fromkeys((*quoted, *tokens, *short)) if len(one) <= LONGEST and loose(one)]
-        return cls("\n".join([text, *entries]), tuple(values) if len(values) <= MOST_VALUES else ())
+        return cls("\n".join([text, *entries]), tuple(values) if len(values) <= MOST_VALUES else (), text)
 
     def missing_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the values that are in none of the texts, in any format of a number or a date."""
@@ -92,15 +99,15 @@ def loose(text: str) -> str:
     return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
 
 
-def mentions_label(text: str, label: str) -> bool:
-    """Say whether a text names the label of a control, in the label's own case.
+def asks_to_press(text: str, label: str) -> bool:
+    """Say whether an English text asks without a condition to press the control with a label.
 
-    A label without a capital letter is an ordinary word, and so is the first word of a sentence.
+    A sentence that forbids the press, or makes it depend on something, does not ask for it.
     """
-    if not any(map(str.isupper, label)) or not 1 < len(label) <= LONGEST:
+    if not 1 < len(label) <= LONGEST:
         return False
-    found = re.finditer(rf"(?<!\w){re.escape(label)}(?!\w)", text)
-    return any(before[-1:] not in ".!?:\n" for one in found if (before := text[: one.start()].rstrip(" ‘“\"'«")))
+    asked = re.compile(rf"{_PRESS}{re.escape(label)}(?!\w)", re.IGNORECASE)
+    return any(asked.search(one) and not _OPEN.search(one) for one in _SENTENCE.split(text))
 
 
 def is_one_digit_off(one: str, other: str, least: int = LEAST_DIGITS) -> bool:
