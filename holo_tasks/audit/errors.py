@@ -44,7 +44,7 @@ class ForeignObject(StoreRefused):
 
 
 def no_trace_in(folder: Path) -> InvalidUsage:
-    """Return the error of a folder without a trace. For a folder of runs, the error names the last of them."""
+    """Return the error of a folder without a trace. For a folder of runs, the error names the last one."""
     try:
         runs = sorted(each.parent.name for each in folder.glob("*/events.jsonl"))
     except OSError:

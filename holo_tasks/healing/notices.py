@@ -31,7 +31,7 @@ def interruption_proposal_of(done: ModelsStep) -> Proposal | None:
     pressed = [line for line in on.lines if around(line.box, MARGIN // 4).contains(done.point)]
     shown = [line for line in removed(on, after, done.point) if line not in pressed]
     if any(is_of_item(line.text, [str(value) for value in done.values.values()]) for line in shown):
-        raise NotProposed("what the model closed names the item, so it may belong to the task")
+        raise NotProposed("the window or notice that the model closed names the item, so it may belong to the task")
     mark = mark_of(shown)
     if not mark or after.has(mark):
         return None

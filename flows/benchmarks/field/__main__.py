@@ -114,7 +114,7 @@ async def _program(program: Program, shelf: Shelf, folder: Path, options: argpar
 
 
 async def _healed(program: Program, shelf: Shelf, folder: Path, options: argparse.Namespace) -> None:
-    """Heal the playbook after each drift that was handed over, and replay the next item; do what is missing."""
+    """Heal the playbook after each drift that was handed over, and replay the next item, where that was not done."""
     from benchmarks.field.healing import healed, needs_healing, replayed_healed
 
     done = shelf.read()
@@ -133,7 +133,7 @@ async def _healed(program: Program, shelf: Shelf, folder: Path, options: argpars
 
 
 async def _by_hand(program: Program, shelf: Shelf, folder: Path) -> None:
-    """Record the first item by hand, and replay the second one from that; do what is missing."""
+    """Record the first item by hand, and replay the second one from that, where that was not done."""
     from benchmarks.field.by_hand import recorded
     from benchmarks.field.results import Result
     from benchmarks.field.work import replayed

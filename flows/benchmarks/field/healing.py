@@ -29,7 +29,7 @@ WORD = re.compile(r"\w+")
 
 
 async def healed(program: Program, folder: Path, trace: str, drift: str, number: int) -> Result:
-    """Do the item that was handed over, with the model behind the playbook, and accept what the library proposes."""
+    """Do the item that was handed over, with the model behind the playbook, and accept the proposals of the library."""
     playbook, item = changed_playbook(folder, drift), program.items[number]
     shutil.rmtree(HealingFolder(playbook).path, ignore_errors=True)
     shutil.copy(folder / "made.yaml", playbook)
