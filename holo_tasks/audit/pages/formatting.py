@@ -24,7 +24,7 @@ STATUS_WORDS = {
 }
 OUTCOME_WORDS = {
     "changed": ("good", "Screen changed"),
-    "elsewhere": ("warn", "Changed elsewhere"),
+    "elsewhere": ("info", "Changed elsewhere"),
     "unchanged": ("warn", "No change"),
     "unsettled": ("warn", "Still changing"),
     "wrong_state": ("bad", "Wrong state"),

@@ -25,7 +25,7 @@ MAX_NAMED = 5
 MOST_SAID = 400
 """Characters of a reason in the summary."""
 MOST = 10
-"""Steps that the filter shows as the dearest or the slowest ones."""
+"""Steps that the filter shows as the most expensive or the slowest ones."""
 
 Sentence: TypeAlias = Sequence[tuple[str, str]]
 """Parts of a sentence: a text, and the target of its link or an empty string."""
@@ -51,16 +51,19 @@ def outcome_text(story: Story) -> str:
 
 
 def summary(story: Story) -> list[Sentence]:
-    """Return sentences about a run: its results, its cost, its troubles, and its dearest and slowest steps."""
+    """Return sentences about a run: its results, its cost, its troubles, and its most expensive and slowest steps."""
     sentences = [*_results(story), _cost(story), *_asked_model(story)]
-    wrong = [step for step in story.steps if trouble(step)]
-    if wrong:
-        kinds = kind_counts([trouble(step) for step in wrong])
-        how_many = f"{count(len(wrong), 'step')} did not go as planned ({kinds})"
-        sentences.append([(f"{how_many}, first ", ""), _link(wrong[0]), (f" ({wrong[0].label[:80]}).", "")])
-    elif story.steps:
+    still = [step for step in story.steps if step.outcome == "unchanged"]
+    wrong = [step for step in story.steps if step not in still and trouble(step)]
+    kinds = kind_counts([trouble(step) for step in wrong])
+    for steps, happened in ((wrong, f"did not go as planned ({kinds})"), (still, "changed nothing on the screen")):
+        if steps:
+            how_many = f"{count(len(steps), 'step')} {happened}"
+            sentences.append([(f"{how_many}, first ", ""), _link(steps[0]), (f" ({steps[0].label[:80]}).", "")])
+    if story.steps and not wrong and not still:
         sentences.append([("No step failed or was without effect.", "")])
-    for named, kind, amount, form in (("dearest", "cost", _step_cost, money), ("slowest", "time", _step_time, _time)):
+    extremes = ("most expensive", "cost", _step_cost, money), ("slowest", "time", _step_time, _time)
+    for named, kind, amount, form in extremes:
         if most := most_of(story, kind):
             longest = _longest_part(most[0]) if kind == "time" else ""
             text = f" ({most[0].label[:80]}): {form(amount(most[0]))}{longest}."
@@ -187,7 +190,7 @@ def _cost_chart(story: Story) -> Chart | None:
     bars = [_bar(step, [_step_cost(step)]) for step in paid]
     sums = sorted(step.cost_micro_usd or 0 for step in paid)
     asked = sum(len(step.calls) for step in paid)
-    typical = f"Median step {money(_at(sums, 0.5))}, dearest {money(sums[-1])}"
+    typical = f"Median step {money(_at(sums, 0.5))}, most expensive {money(sums[-1])}"
     return Chart(
         key="cost",
         title="Cost of each step",
