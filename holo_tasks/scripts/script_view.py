@@ -9,7 +9,6 @@ from enum import Flag, auto
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Generic, TypeVar, overload
 
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.elements.known_elements import redacted_tree
@@ -28,6 +27,7 @@ from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.steps_and_targets import AtState, Condition, Gone, ShownWindow, Target
 from holo_tasks.vision.checked_elements import seen_in, with_elements
 from holo_tasks.vision.element_check import ElementCheck, shared_check
+from holo_tasks.vision.lazy_sequence import LazySequence
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Line, Sight
@@ -173,28 +173,6 @@ class ScreenReader:
         sight = self._reader.read(picture).sight
         lines = tuple(replace(line, text=defused(line.text)) for line in sight.lines)
         return with_pictures(replace(sight, lines=lines), picture)
-
-
-T = TypeVar("T")
-
-
-class LazySequence(Sequence[T], Generic[T]):
-    """A sequence that is computed at its first use."""
-
-    def __init__(self, find: Callable[[], Sequence[T]]) -> None:
-        self._find = find
-
-    def __len__(self) -> int:
-        return len(self._find())
-
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[T]: ...
-
-    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
-        return self._find()[place]
 
 
 def _pictures(of: Callable[[], Sight]) -> Callable[[Path], Sequence[FoundPicture]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 BLOCK = 16
-_TOLERANCE = 20
+TOLERANCE = 20
 """Grey levels by which unchanged pixels may differ. JPEG spreads a change into the blocks around it."""
 
 
@@ -27,7 +27,7 @@ def flat_blocks(pixels: Pixels) -> Mask:
 
     whole = _pad_to_blocks(pixels)
     spread = _of_blocks(np.maximum, whole) - _of_blocks(np.minimum, whole)
-    found: Mask = spread.max(axis=-1) < _TOLERANCE
+    found: Mask = spread.max(axis=-1) < TOLERANCE
     return found
 
 
@@ -37,7 +37,7 @@ def changed_blocks(before: Pixels, after: Pixels) -> Mask:
     import numpy as np
 
     difference: Pixels = np.asarray(cv2.absdiff(before, after), np.uint8)
-    found: Mask = _of_blocks(np.maximum, _pad_to_blocks(difference)).max(axis=-1) >= _TOLERANCE
+    found: Mask = _of_blocks(np.maximum, _pad_to_blocks(difference)).max(axis=-1) >= TOLERANCE
     return found
 
 

@@ -89,8 +89,10 @@ class Ocr:
 
 
 def _loaded(threads: int) -> Any:
+    import cv2
     from rapidocr import RapidOCR
 
+    cv2.setNumThreads(1)  # its threads busy-wait for work after each call
     return_larger_than_screens()
     return RapidOCR(
         params={

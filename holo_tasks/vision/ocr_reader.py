@@ -10,19 +10,31 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.machine.memory import return_free_memory
-from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grow_regions
+from holo_tasks.vision.changed_regions import (
+    BLOCK,
+    TOLERANCE,
+    boxes_of,
+    changed_blocks,
+    field_boxes,
+    flat_blocks,
+    grow_regions,
+)
 from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.input_fields import areas_and_fields
-from holo_tasks.vision.known_letters import KnownLetters
+from holo_tasks.vision.known_letters import LEAST_LETTERS, SURE, KnownLetters
+from holo_tasks.vision.lazy_sequence import LazySequence
 from holo_tasks.vision.ocr import Ocr
+from holo_tasks.vision.plain_rows import parts_around, plain_rows
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
-from holo_tasks.vision.text_caret import less_its_last, without_caret
+from holo_tasks.vision.text_caret import less_its_last, may_end_in_caret, without_caret
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +45,11 @@ if TYPE_CHECKING:
 LEAST_SCORE = 0.6
 """Least confidence of a text, from 0 to 1. Texts below it are dropped."""
 _RECENT_PICTURES = 12
+SPARSE = 4
+"""Of this many rows one is compared to choose the recent picture that is most like a new one."""
 _MARGIN = 6
+AROUND = 7
+"""Most pixels around the letters of a row that belong to its box. Text detection adds about as many."""
 
 
 @dataclass(frozen=True)
@@ -104,25 +120,31 @@ class Reader:
         dirty = ~flat_blocks(pixels)
         reusable: tuple[Line, ...] = ()
         from_scratch = True
-        for before, sight in self._pictures.values():
-            if sight.size != size:
-                continue
-            changed = changed_blocks(before, pixels)
+        alike = min(
+            ((before, sight) for before, sight in self._pictures.values() if sight.size == size),
+            key=lambda one: _difference(one[0], pixels),
+            default=None,
+        )
+        if alike is not None:
+            changed = changed_blocks(alike[0], pixels)
             if changed.sum() < 0.7 * dirty.sum():
-                dirty, reusable, from_scratch = changed, tuple(sight.lines), False
+                dirty, reusable, from_scratch = changed, tuple(alike[1].lines), False
         regions, lines = _to_read(dirty, reusable, size)
-        light, colored = _fields(pixels)
+        fields = cache(lambda: _fields(pixels))
+        light, colored = LazySequence(lambda: fields()[0]), LazySequence(lambda: fields()[1])
         for region in regions:
             read = self._read_region(pixels, region)
-            lines += [self._without_caret(pixels, line, (*light, *colored)) for line in read]
+            lines += [self._without_caret(pixels, line, fields) for line in read]
         return Sight(in_reading_order(lines), size, light, colored), from_scratch
 
-    def _without_caret(self, pixels: Pixels, line: Line, fields: tuple[Box, ...]) -> Line:
+    def _without_caret(self, pixels: Pixels, line: Line, fields: Callable[[], Sequence[Sequence[Box]]]) -> Line:
         """Return a line read without the text cursor behind it.
 
         Returns the line itself if no cursor is found, or if the new reading is uncertain or does not fit.
         """
-        field = next((field for field in fields if field.contains(line.box.center)), None)
+        if not may_end_in_caret(line.text):
+            return line
+        field = next((field for field in chain(*fields()) if field.contains(line.box.center)), None)
         piece = None if field is None else without_caret(pixels, line.text, line.box, field)
         if piece is None:
             return line
@@ -133,13 +155,34 @@ class Reader:
         part = pixels[region.top : region.bottom, region.left : region.right]
         if int(part.max()) - int(part.min()) < 24:
             return []
-        part = bgr_of(part)
-        lines = []
+        part, whole = bgr_of(part), Box(0, 0, region.width, region.height)
+        found, lines = plain_rows(part), list[Line]()
+        others = [*found.others]
+        for row in found.rows:
+            text, score = self._letters.read(row.pixels)
+            if score >= SURE and len(text) >= LEAST_LETTERS:
+                lines.append(Line(text, row.box.grown(min(row.box.height // 2, AROUND)), score))
+                part[row.box.top : row.box.bottom, row.box.left : row.box.right] = row.pixels[0, 0]
+            else:
+                others.append(row.box)
+        lines += [line for each in parts_around(others, whole) for line in self._detected(part, each)]
+        return [replace(line, box=line.box.cut_to(whole).moved(region.left, region.top)) for line in lines]
+
+    def _detected(self, pixels: Pixels, within: Box) -> Iterator[Line]:
+        """Yield the lines that text detection finds in a part of a picture."""
+        part = pixels[within.top : within.bottom, within.left : within.right]
         for box in self._ocr.find(part):
             text, score = self._letters.read(part[box.top : box.bottom, box.left : box.right])
             if text and score >= LEAST_SCORE:
-                lines.append(Line(text, box.moved(region.left, region.top), score))
-        return lines
+                yield Line(text, box.moved(within.left, within.top), score)
+
+
+def _difference(before: Pixels, after: Pixels) -> int:
+    """Return a measure of how much two pictures differ: the number of color levels in some rows that do."""
+    import cv2
+    import numpy as np
+
+    return int((np.asarray(cv2.absdiff(before[::SPARSE], after[::SPARSE])) >= TOLERANCE).sum())
 
 
 def _fields(pixels: Pixels) -> tuple[tuple[Box, ...], tuple[Box, ...]]:

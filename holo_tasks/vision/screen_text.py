@@ -148,6 +148,8 @@ class Sight:
     def right_of(self, label: str) -> str | None:
         """Return the text on the same row, right of a label; ``None`` unless the label is unique and has text there."""
         read = self.row(label)
+        if read is None and self.reported(label) is False:
+            return None
         found = None if read is None else replace(self.as_read, lines=read).right_of(label)
         return self._right_of(label) if found is None else found
 

@@ -32,6 +32,11 @@ _BEHIND = 4
 """Pixels behind the box of a text in which its cursor may be."""
 
 
+def may_end_in_caret(text: str) -> bool:
+    """Return whether the last character of a text that was read may be a cursor."""
+    return text[-1:] in READ_AS | {READ_AS_A_DIGIT}
+
+
 def without_caret(pixels: Pixels, text: str, box: Box, field: Box) -> Pixels | None:
     """Return the pixels of a text's box with the cursor painted over, or ``None`` if no cursor is found.
 
@@ -40,7 +45,7 @@ def without_caret(pixels: Pixels, text: str, box: Box, field: Box) -> Pixels | N
     """
     import numpy as np
 
-    if text[-1:] not in READ_AS | {READ_AS_A_DIGIT}:
+    if not may_end_in_caret(text):
         return None
     left, right = max(box.left, field.left), min(box.right + _BEHIND, field.right)
     first_row, last_row = max(field.top, box.top - box.height // 2), min(field.bottom, box.bottom + box.height // 2)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
 from holo_tasks.core.screen.geometry import Box, Size
@@ -208,3 +211,15 @@ def test_another_form_of_a_word_and_its_negation_are_other_texts(label: str, oth
 )
 def test_letters_that_ocr_adds_or_misses_make_no_other_text(label: str, read: str) -> None:
     assert matches(label, read)
+
+
+def test_a_label_that_is_not_on_the_screen_needs_no_reading_of_the_whole_picture() -> None:
+    class Unread(tuple[Line, ...]):
+        def __iter__(self) -> Iterator[Line]:
+            raise AssertionError("the whole picture was read")
+
+    absent = replace(sight(), lines=Unread(), reported=lambda label: False)
+    assert absent.right_of("Receipt") is None
+    shown = sight(("Receipt", 20, 20), ("5014", 120, 20))
+    for answer in (None, True):  # the tree cannot tell where the label is
+        assert replace(shown, reported=lambda label, told=answer: told).right_of("Receipt") == "5014"
