@@ -129,7 +129,7 @@ def _rows_in(pixels: Pixels, area: Box, depth: int) -> PlainRows:
     for group in _grouped(_joined(pieces)):
         ink, box = group[0], Box.around([each.box for each in group])
         place = box.moved(area.left, area.top)
-        if len(group) == 1 and _is_plain(ink, area) and _is_one_row(_cut(drawn, box)):
+        if len(group) == 1 and _is_plain(ink, area) and _is_one_row(drawn[box.top : box.bottom, box.left : box.right]):
             found += PlainRows(rows=(Row(_with_room(_cut(part, box), ground), place),))
         elif len(group) == 1 and depth and ink.inner is not None:
             found += _rows_in(pixels, ink.inner.moved(area.left, area.top), depth - 1)
