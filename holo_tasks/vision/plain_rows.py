@@ -24,7 +24,7 @@ INK = 8
 """Color levels of 255 by which ink differs from its background. Even pale text differs by more."""
 LOWEST, HIGHEST, NARROWEST = 6, 30, 8
 """Least and largest height and least width of a plain row, in pixels."""
-TOGETHER, APART = 0.45, 1.6
+TOGETHER, APART = 0.7, 1.6
 """Horizontal gaps in heights of the row. Words of one line have smaller gaps than the first, and separate lines larger
 ones than the second. Text detection decides about gaps in between.
 """
