@@ -134,6 +134,15 @@ class ReportsWindows(Protocol):
 
 
 @runtime_checkable
+class KeepsInFront(Protocol):
+    """A desktop that can put windows of programs that do not belong to it behind its own programs."""
+
+    async def put_foreign_behind(self) -> bool:
+        """Put small foreign windows that are in the way behind, without input; return whether there was one."""
+        ...
+
+
+@runtime_checkable
 class SharesFiles(Protocol):
     """A desktop with a folder that its programs share with the agent."""
 

@@ -13,7 +13,16 @@ from holo_tasks.core.elements.known_elements import TextFilter
 from holo_tasks.core.elements.named_target import ReadsSpots
 from holo_tasks.core.input.gestures import Typed
 from holo_tasks.core.input.permit import Policy, TextReader
-from holo_tasks.core.ports import BudgetStore, Desktop, Encoder, Journal, LimitsCodeWindow, Recorder, Redactor
+from holo_tasks.core.ports import (
+    BudgetStore,
+    Desktop,
+    Encoder,
+    Journal,
+    KeepsInFront,
+    LimitsCodeWindow,
+    Recorder,
+    Redactor,
+)
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Frame
@@ -95,6 +104,9 @@ class Services:
     """Reads the typed-into field by OCR if no program reports the field."""
     screen_text: TextReader | None = None
     """Reads all text of a screen by OCR, for values that no program reports."""
+
+    in_front: KeepsInFront | None = None
+    """Puts windows of other programs behind the desktop's own, for scripts. ``None`` if the run is read-only."""
 
     @property
     def text_filter(self) -> TextFilter | None:

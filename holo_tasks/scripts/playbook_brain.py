@@ -20,6 +20,7 @@ from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.rest import Rest
+from holo_tasks.loop.in_front import put_foreign_behind
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.earlier_steps import EarlierSteps
@@ -47,6 +48,8 @@ from holo_tasks.vision.screen_text import Sight
 
 KEYED = FIELDS | PRESSED | ROWS | CELLS | {"tab"}
 """Roles of elements that take typed keys."""
+KEYS = ("write", "hotkey", "hold_and_tap_key")
+"""Kinds of actions whose keys go to the window that has the keyboard."""
 UNDECIDED = ("wait", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
 NOT_TYPED = "Nothing changed on the screen."
@@ -97,6 +100,8 @@ class PlaybookBrain:
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
+        self._put_behind = 0
+        """How often windows of other programs were put behind the program."""
         self._view = IntoView(self.rules, values, [fill(label, values) for label in playbook.goals[goal].press_once])
         self._moves = False
         """Whether the last step only changed the view."""
@@ -114,6 +119,9 @@ class PlaybookBrain:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
         sight, decision = await self._decided(walk)
+        if self._needs_front(decision) and await put_foreign_behind(walk, self._put_behind + 1):
+            self._put_behind += 1
+            sight, decision = await self._decided(walk)
         rule = self._rule_of(decision)
         if not decision.unmet and not (rule is not None and rule.anytime):
             self._met = self._steps(self._past)
@@ -144,6 +152,17 @@ class PlaybookBrain:
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)
         return step
+
+    def _needs_front(self, decision: Decision) -> bool:
+        """Return whether a window of another program would matter: it takes typed keys, and hides what is looked for.
+
+        A step that removes an interruption comes first. A press raises the window of its target by itself.
+        """
+        action, rule = decision.action, self._rule_of(decision)
+        if rule is not None and rule.anytime:
+            return False
+        typed = action is not None and not action.targets and action.kind in KEYS
+        return decision.lost or decision.unmet or typed
 
     async def _moved(self, walk: Walk, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
         """Return a step that brings into view what the next step needs, or ``None``.

@@ -48,7 +48,7 @@ class DirectPress:
         self._gate.belongs(at)
         managed = self._managed_window_at(at)
         if managed:
-            self._raise(managed)
+            activate(self._link, self._pulse, managed)
         synced()
         # A window manager holds back no press on its own frames and on windows that it does not manage.
         unknown = MOD3 if managed and self._xkb is not None and self._is_free() else 0
@@ -70,22 +70,6 @@ class DirectPress:
             return 0
         return window
 
-    def _raise(self, client: int) -> None:
-        """Have the window manager raise and focus a window, as a press in the window would."""
-        link, name = self._link, "_NET_ACTIVE_WINDOW"
-        top = link.numbers(link.root, "_NET_CLIENT_LIST_STACKING")[-1:] == [client]
-        if (top and link.numbers(link.root, name) == [client]) or not self._is_supported(name):
-            return
-        message = CLIENT_MESSAGE.pack(CLIENT_EVENT, FORMAT, client, link.atom(name), FROM_PAGER, 0, 0, 0, 0)
-        link.conn.core.SendEvent(False, link.root, TO_MANAGER, message)
-        self._pulse.await_manager()
-        until = time.monotonic() + PATIENCE_S
-        while link.numbers(link.root, name) != [client] and time.monotonic() < until:
-            time.sleep(NAP_S)  # a window that takes no focus never becomes the active one
-
-    def _is_supported(self, name: str) -> bool:
-        return self._link.atom(name) in self._link.numbers(self._link.root, "_NET_SUPPORTED")
-
     def _is_free(self) -> bool:
         """Return whether no key of this keyboard has the modifier."""
         reply = self._link.conn.core.GetModifierMapping().reply()
@@ -95,3 +79,18 @@ class DirectPress:
     def _lock(self, affected: int, locks: int) -> None:
         if affected:
             self._xkb.LatchLockState(CORE_KEYBOARD, affected, locks, False, 0, 0, False, 0)
+
+
+def activate(link: XConnection, pulse: Pinger, client: int) -> None:
+    """Have the window manager raise and focus a window, as a press in the window would."""
+    name = "_NET_ACTIVE_WINDOW"
+    top = link.numbers(link.root, "_NET_CLIENT_LIST_STACKING")[-1:] == [client]
+    supported = link.atom(name) in link.numbers(link.root, "_NET_SUPPORTED")
+    if (top and link.numbers(link.root, name) == [client]) or not supported:
+        return
+    message = CLIENT_MESSAGE.pack(CLIENT_EVENT, FORMAT, client, link.atom(name), FROM_PAGER, 0, 0, 0, 0)
+    link.conn.core.SendEvent(False, link.root, TO_MANAGER, message)
+    pulse.await_manager()
+    until = time.monotonic() + PATIENCE_S
+    while link.numbers(link.root, name) != [client] and time.monotonic() < until:
+        time.sleep(NAP_S)  # a window that takes no focus never becomes the active one

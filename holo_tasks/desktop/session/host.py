@@ -207,6 +207,10 @@ class Host:
         at = request["at"]
         return {"owner": self._station.owner(Point(**at) if at else None)}
 
+    def _put_foreign_behind(self, request: Message) -> Message:
+        self._gate.check()
+        return {"done": self._station.put_foreign_behind()}
+
     def _error_message(self, error: Exception) -> Message:
         """Convert any error to a message that says what to do. Details of unexpected errors go to the log."""
         if self._station is not None:

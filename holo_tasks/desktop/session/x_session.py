@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.programs import Owner
     from holo_tasks.desktop.calibration.click_window import ClickWindows
     from holo_tasks.desktop.elements.element_reader import Elements
+    from holo_tasks.desktop.input.foreign_windows import ForeignWindows
     from holo_tasks.desktop.input.remote_typing import RemoteTyping
     from holo_tasks.desktop.programs.launching import Launch
     from holo_tasks.desktop.programs.program import Program
@@ -88,6 +89,7 @@ class XSession:
         self._glx_requests: Any = None
         self._keyboard: Any = None
         self._gesture_player: Any = None
+        self._foreign: ForeignWindows | None = None
         self.vault = SecretStore({name: Secret(**fields) for name, fields in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
@@ -335,6 +337,7 @@ class XSession:
         from holo_tasks.desktop.fields.focused_field import FocusedField
         from holo_tasks.desktop.input.direct_press import DirectPress
         from holo_tasks.desktop.input.double_click import double_click_limits
+        from holo_tasks.desktop.input.foreign_windows import ForeignWindows, is_outside
         from holo_tasks.desktop.input.gesture_looks import PointChecker
         from holo_tasks.desktop.input.gesture_player import GesturePlayer
         from holo_tasks.desktop.input.keyboard import Keyboard
@@ -353,6 +356,8 @@ class XSession:
             self._display, authority, gate, glance, direct, partial(double_click_limits, link), asleep
         )
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
+        if self._server is not None and not self._order["far"]:
+            self._foreign = ForeignWindows(link, pulse, partial(is_outside, mark=self._env[processes.MARK]))
         keyboard = Keyboard(link, free := gate.for_person())
         self._person_input = ViewerInput(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
         self._secret_windows = SecretWindows(link)
@@ -494,9 +499,14 @@ class XSession:
             self._repaint_watch.moves()
         if expects_change:
             self._settled_screen.acts(getattr(gesture, "at", None) or getattr(gesture, "start", None))
+        watched = None if isinstance(gesture, Pause) else self._foreign
+        if watched is not None:
+            watched.before_gesture(getattr(gesture, "at", None) or getattr(gesture, "start", None))
         try:
             receipt = self._gesture_player.do(gesture)
             self._recent_frames.acted(gesture)
+            if watched is not None:
+                watched.after_gesture()
         finally:
             self._settled_screen.acted(self._gesture_player.last_event_ns if expects_change else None)
         return {
@@ -505,6 +515,16 @@ class XSession:
             "events": receipt.events,
             "left_out": HALF_WAY if far is not None and far.lost else receipt.left_out,
         }
+
+    def put_foreign_behind(self) -> bool:
+        """Put small windows of programs that do not belong to this desktop behind its programs, if they are in the way.
+
+        Returns whether there was one.
+        """
+        if self._foreign is None or not self._foreign.behind():
+            return False
+        self._settled_screen.program_started()
+        return True
 
     def take_typed_places(self) -> list[Typed]:
         """Return the places of secrets that were typed since the last call, also by gestures that failed."""

@@ -1,0 +1,118 @@
+"""Put small windows of programs that do not belong to the desktop, such as tips, behind the desktop's own programs.
+
+Only the window manager is asked. Nothing is pressed and nothing is answered in the other program's window.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.desktop import processes
+from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE, TO_MANAGER, Pinger
+from holo_tasks.desktop.input.direct_press import CLIENT_EVENT, FORMAT, FROM_PAGER, activate
+from holo_tasks.desktop.programs.window_owners import processes_of
+from holo_tasks.desktop.x11.windows import Window, windows
+from holo_tasks.desktop.x11.x_connection import Refused, XConnection
+from holo_tasks.machine.proc import process
+
+SMALL = 4
+"""A small window has at most the area of the program's window divided by this number."""
+REMOVE, ABOVE = 0, "_NET_WM_STATE_ABOVE"
+
+
+class ForeignWindows:
+    """The windows on a desktop's own X server whose processes the desktop did not start.
+
+    ``is_foreign`` says of a process whether it is one of these. A window that got the keyboard by an action of the
+    agent, or that the agent pressed in, is part of the work, and is left alone.
+    """
+
+    def __init__(self, link: XConnection, pulse: Pinger, is_foreign: Callable[[int], bool]) -> None:
+        self._link, self._pulse, self._is_foreign = link, pulse, is_foreign
+        self._known: dict[int, bool] = {}
+        self._left_alone: set[int] = set()
+        self._active = 0
+        self._own: tuple[int, frozenset[int]] = (0, frozenset())
+        """The program's window that had the keyboard last, and all windows of programs at that time."""
+
+    def behind(self) -> bool:
+        """Put foreign windows that have the keyboard, or lie over the program, behind it; return whether any did.
+
+        It does nothing if one of them is large, or is part of the work.
+        """
+        own, foreign = self._sorted()
+        if not own or not foreign:
+            return False
+        wanted = self._wanted(own)
+        order = list(self._known)
+        in_the_way = [
+            each
+            for each in foreign
+            if each.active or (order.index(each.id) > order.index(wanted.id) and each.box.intersection(wanted.box))
+        ]
+        large = any(each.box.area * SMALL > wanted.box.area for each in in_the_way)
+        if not in_the_way or large or any(each.id in self._left_alone for each in in_the_way):
+            return False
+        for each in in_the_way:
+            self._release_from_top(each.id)
+        activate(self._link, self._pulse, wanted.id)
+        self._active = wanted.id
+        return True
+
+    def before_gesture(self, at: Point | None) -> None:
+        """Remember which window has the keyboard, and a foreign window that a press at a point is for."""
+        own, foreign = self._sorted()
+        self._active = next((each.id for each in (*own, *foreign) if each.active), 0)
+        if at is not None:
+            self._left_alone |= {each.id for each in foreign if each.box.contains(at)}
+
+    def after_gesture(self) -> None:
+        """Leave a foreign window alone from now on if it got the keyboard during the gesture."""
+        _, foreign = self._sorted()
+        self._left_alone |= {each.id for each in foreign if each.active and each.id != self._active}
+
+    def _sorted(self) -> tuple[list[Window], list[Window]]:
+        """Return the windows of the desktop's programs and the foreign ones, each with the topmost last."""
+        link, shown = self._link, windows(self._link)
+        new = [each.id for each in shown if each.id not in self._known]
+        pids = processes_of(link, new) if new else []
+        found = {each: self._is_foreign(pid) and not self._belongs(each) for each, pid in zip(new, pids, strict=True)}
+        self._known = {each.id: {**self._known, **found}[each.id] for each in shown}
+        self._left_alone &= self._known.keys()
+        own = [each for each in shown if not self._known[each.id]]
+        if active := next((each.id for each in own if each.active), 0):
+            self._own = active, frozenset(each.id for each in own)
+        return own, [each for each in shown if self._known[each.id]]
+
+    def _belongs(self, window: int) -> bool:
+        """Return whether a window says that it is a dialog of another one. Then it may be the program's."""
+        try:
+            return bool(self._link.numbers(window, "WM_TRANSIENT_FOR"))
+        except Refused:
+            return True
+
+    def _wanted(self, own: list[Window]) -> Window:
+        """Return the program's window that had the keyboard last or, if windows came or went since, the topmost."""
+        last, then = self._own
+        if then == {each.id for each in own}:
+            return next(each for each in own if each.id == last)
+        return own[-1]
+
+    def _release_from_top(self, window: int) -> None:
+        """Have the window manager no longer keep a window above all others."""
+        link = self._link
+        state, above = link.atom("_NET_WM_STATE"), link.atom(ABOVE)
+        message = CLIENT_MESSAGE.pack(CLIENT_EVENT, FORMAT, window, state, REMOVE, above, 0, FROM_PAGER, 0)
+        link.conn.core.SendEvent(False, link.root, TO_MANAGER, message)
+
+
+def is_outside(pid: int, mark: str) -> bool:
+    """Return whether a process is certainly neither a descendant of this one nor marked as one of this desktop."""
+    if not pid or os.getpid() in processes.ancestry(pid):
+        return False
+    try:
+        return f"{processes.MARK}={mark}".encode() not in (process(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
