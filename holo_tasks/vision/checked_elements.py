@@ -31,9 +31,10 @@ def with_elements(
         disagrees=lambda element, also: check.contradiction(frame, tree, element, also),
         written=lambda box: check.read(frame, box) if can_read() else None,
     )
+    texts = ExpectedTexts(frame, tree, check)
+    found = replace(found, at_place=texts.shows)
     if not instead:
         return found
-    texts = ExpectedTexts(frame, tree, check)
     return replace(found, reported=texts.has, row=texts.row_of)
 
 

@@ -57,6 +57,11 @@ class ExpectedTexts:
             return None
         return any(self._reads(element, label) for element in self._drawn)
 
+    def shows(self, label: str) -> bool:
+        """Return whether a text is read at the place of an element that has it."""
+        few = len(self._written) <= MOST_TEXTS
+        return few and any(self._reads(element, str(label)) for element in self._places(label))
+
     def row_of(self, label: str) -> tuple[Line, ...] | None:
         """Return the lines in the row of a label, or ``None`` unless the tree has the label exactly once."""
         if len(self._written) > MOST_TEXTS or any(likeness(label, phrase) >= LIKENESS for phrase in self._phrases):

@@ -68,7 +68,8 @@ class Sight:
 
     ``disagrees`` returns why the picture contradicts an element, or an empty string. ``written`` returns the text in a
     box, or ``None`` without OCR. ``reported`` returns whether a text is visible, and ``row`` the lines in a label's
-    row. Both use the places in the tree, and return ``None`` if only ``lines`` can answer.
+    row. Both use the places in the tree, and return ``None`` if only ``lines`` can answer. ``at_place`` returns whether
+    a text is read at a place where the tree has it. It finds texts that were misread in the whole picture.
 
     ``windows`` are the titles of visible windows. ``state`` is the name of the program's state, empty for an unknown
     state. Both are ``None`` if they were not determined.
@@ -85,13 +86,14 @@ class Sight:
     written: Callable[[Box], str | None] = field(default=lambda box: None, compare=False, repr=False)
     reported: Callable[[str], bool | None] = field(default=lambda label: None, compare=False, repr=False)
     row: Callable[[str], Sequence[Line] | None] = field(default=lambda label: None, compare=False, repr=False)
+    at_place: Callable[[str], bool] = field(default=lambda label: False, compare=False, repr=False)
     windows: Sequence[str] | None = None
     state: str | None = None
 
     @cached_property
     def as_read(self) -> Sight:
         """Return the same sight without shortcuts through the accessibility tree."""
-        return replace(self, reported=lambda label: None, row=lambda label: None)
+        return replace(self, reported=lambda label: None, row=lambda label: None, at_place=lambda label: False)
 
     def find(self, label: str) -> list[Line]:
         """Return the lines that are this label, best match first (`matches`).
@@ -113,8 +115,10 @@ class Sight:
         answer = self.reported(label)
         if answer is not None:
             return answer
-        return any(matches(label, line.text) for line in self.lines) or any(
-            matches(label, phrase) for phrase, _ in self._phrases
+        return (
+            any(matches(label, line.text) for line in self.lines)
+            or any(matches(label, phrase) for phrase, _ in self._phrases)
+            or self.at_place(label)
         )
 
     def places(self, label: str) -> list[Box]:

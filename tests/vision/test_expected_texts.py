@@ -11,9 +11,11 @@ from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.values import label_of
+from holo_tasks.vision.checked_elements import with_elements
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.expected_texts import ExpectedTexts
 from holo_tasks.vision.ocr_reader import Reader, Reading
+from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.elements import tree_of
 
 SIZE = Size(520, 300)
@@ -50,6 +52,15 @@ TREE = tree_of(
 
 def told(tree: ElementTree = TREE, frame: Frame = FRAME) -> ExpectedTexts:
     return ExpectedTexts(frame, tree, CHECK)
+
+
+def test_a_text_that_was_misread_in_the_whole_picture_is_read_again_at_its_place() -> None:
+    misread = Sight([Line("[c-1207", NUMBER)], SIZE)
+    assert not misread.has("AB-1207")
+    assert with_elements(misread, FRAME, TREE, CHECK).has("AB-1207")
+    assert not with_elements(misread, FRAME, TREE, CHECK).has("AB-1208"), "the tree does not have it"
+    another = drawn({**TEXTS, "AB-1207": CANVAS, "AB-1209": NUMBER})
+    assert not with_elements(misread, another, TREE, CHECK).has("AB-1207"), "the picture shows another one there"
 
 
 def test_a_text_is_visible_if_the_tree_and_the_picture_have_it() -> None:
