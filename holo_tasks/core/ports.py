@@ -137,8 +137,11 @@ class ReportsWindows(Protocol):
 class KeepsInFront(Protocol):
     """A desktop that can put windows of programs that do not belong to it behind its own programs."""
 
-    async def put_foreign_behind(self) -> bool:
-        """Put small foreign windows that are in the way behind, without input; return whether there was one."""
+    async def put_foreign_behind(self, *, covering: bool) -> bool:
+        """Put small foreign windows behind if one has the keyboard or, with ``covering``, lies over a program.
+
+        It sends no input. Returns whether there was one.
+        """
         ...
 
 

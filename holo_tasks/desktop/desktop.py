@@ -218,16 +218,16 @@ class Desktop(SharedFolderMixin):
         owner = answer["owner"]
         return Owner(**{**owner, "box": Box(**owner["box"]) if owner["box"] else None})
 
-    async def put_foreign_behind(self) -> bool:
+    async def put_foreign_behind(self, *, covering: bool) -> bool:
         """Put small windows of programs that do not belong to this desktop behind its programs.
 
-        This is done if they have the keyboard or lie over a program, and only on an X server of the library's own. They
-        get no input. Returns whether there was one.
+        This is done if one has the keyboard or, with ``covering``, lies over a program, and only on an X server of the
+        library's own. They get no input. Returns whether there was one.
         """
         child = self._running()
         async with child.turn:
             self._refuse_held()
-            answer = await child.ask("put_foreign_behind")
+            answer = await child.ask("put_foreign_behind", covering=covering)
         return bool(answer["done"])
 
     async def hold(self) -> None:

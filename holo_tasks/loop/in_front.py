@@ -9,13 +9,14 @@ FOREIGN = "window of another program"
 """Name of the interruption in the trace."""
 
 
-async def put_foreign_behind(walk: Walk, times: int) -> bool:
-    """Put small windows of other programs behind the desktop's own; return whether any was in the way.
+async def put_foreign_behind(walk: Walk, times: int, *, covering: bool) -> bool:
+    """Put small windows of other programs behind the desktop's own if one is in the way; return whether one was.
 
-    Then the walk has a new screen. ``times`` is the number of this interruption for the trace.
+    One that has the keyboard is in the way and, with ``covering``, one that lies over a program. Then the walk has a
+    new screen. ``times`` is the number of this interruption for the trace.
     """
     in_front = walk.services.in_front
-    if in_front is None or not await in_front.put_foreign_behind():
+    if in_front is None or not await in_front.put_foreign_behind(covering=covering):
         return False
     await walk.record(events.Interrupted(name=FOREIGN, times=times))
     await walk.look()

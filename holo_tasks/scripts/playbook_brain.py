@@ -119,8 +119,7 @@ class PlaybookBrain:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
         sight, decision = await self._decided(walk)
-        if self._needs_front(decision) and await put_foreign_behind(walk, self._put_behind + 1):
-            self._put_behind += 1
+        if await self._put_foreign_behind(walk, decision):
             sight, decision = await self._decided(walk)
         rule = self._rule_of(decision)
         if not decision.unmet and not (rule is not None and rule.anytime):
@@ -153,16 +152,19 @@ class PlaybookBrain:
         self._outcomes.remember(step, walk)
         return step
 
-    def _needs_front(self, decision: Decision) -> bool:
-        """Return whether a window of another program would matter: it takes typed keys, and hides what is looked for.
+    async def _put_foreign_behind(self, walk: Walk, decision: Decision) -> bool:
+        """Put a window of another program behind if it would take typed keys, or may hide what is looked for.
 
         A step that removes an interruption comes first. A press raises the window of its target by itself.
         """
         action, rule = decision.action, self._rule_of(decision)
-        if rule is not None and rule.anytime:
-            return False
+        hidden = decision.lost or decision.unmet
         typed = action is not None and not action.targets and action.kind in KEYS
-        return decision.lost or decision.unmet or typed
+        if (rule is not None and rule.anytime) or not (hidden or typed):
+            return False
+        done = await put_foreign_behind(walk, self._put_behind + 1, covering=hidden)
+        self._put_behind += done
+        return done
 
     async def _moved(self, walk: Walk, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
         """Return a step that brings into view what the next step needs, or ``None``.

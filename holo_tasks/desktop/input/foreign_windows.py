@@ -37,10 +37,10 @@ class ForeignWindows:
         self._own: tuple[int, frozenset[int]] = (0, frozenset())
         """The program's window that had the keyboard last, and all windows of programs at that time."""
 
-    def behind(self) -> bool:
-        """Put foreign windows that have the keyboard, or lie over the program, behind it; return whether any did.
+    def behind(self, *, covering: bool) -> bool:
+        """Put foreign windows behind the program if one has the keyboard or, with ``covering``, lies over the program.
 
-        It does nothing if one of them is large, or is part of the work.
+        It does nothing if one of them is large, or is part of the work. Returns whether it did.
         """
         own, foreign = self._sorted()
         if not own or not foreign:
@@ -52,6 +52,8 @@ class ForeignWindows:
             for each in foreign
             if each.active or (order.index(each.id) > order.index(wanted.id) and each.box.intersection(wanted.box))
         ]
+        if not covering and not any(each.active for each in in_the_way):
+            return False
         large = any(each.box.area * SMALL > wanted.box.area for each in in_the_way)
         if not in_the_way or large or any(each.id in self._left_alone for each in in_the_way):
             return False

@@ -209,7 +209,7 @@ class Host:
 
     def _put_foreign_behind(self, request: Message) -> Message:
         self._gate.check()
-        return {"done": self._station.put_foreign_behind()}
+        return {"done": self._station.put_foreign_behind(covering=request["covering"])}
 
     def _error_message(self, error: Exception) -> Message:
         """Convert any error to a message that says what to do. Details of unexpected errors go to the log."""

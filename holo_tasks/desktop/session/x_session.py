@@ -516,12 +516,12 @@ class XSession:
             "left_out": HALF_WAY if far is not None and far.lost else receipt.left_out,
         }
 
-    def put_foreign_behind(self) -> bool:
-        """Put small windows of programs that do not belong to this desktop behind its programs, if they are in the way.
+    def put_foreign_behind(self, *, covering: bool) -> bool:
+        """Put small windows of programs that do not belong to this desktop behind its programs, if one is in the way.
 
         Returns whether there was one.
         """
-        if self._foreign is None or not self._foreign.behind():
+        if self._foreign is None or not self._foreign.behind(covering=covering):
             return False
         self._settled_screen.program_started()
         return True
