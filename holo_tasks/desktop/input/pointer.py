@@ -32,6 +32,8 @@ DRAG_REST_S = 0.05
 
 LONGEST_S = 5.0
 """Longest wait that keeps two clicks apart. A desktop's setting for the double click may be longer."""
+TOGETHER_S = 0.35
+"""Two presses within this time are a double click in every toolkit. The default of GTK and Qt is 0.4 s."""
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
 MOST_BUTTON = 3  # higher buttons are wheels, which raise no window
 
@@ -127,7 +129,8 @@ class Pointer:
         """Press and release a button ``count`` times; return a note about omitted presses, or an empty string.
 
         If a press brings up something else at the point, the remaining presses are omitted: the caller has not
-        decided to press that.
+        decided to press that. If the answer to the first press of a double click comes too late for the second one,
+        that press was a single click which changed nothing there. Then both presses follow without a look between them.
         """
         self._keep_apart(at, button)
         self._gate.compare()  # before the pointer moves: a control may look different under the pointer
@@ -139,8 +142,10 @@ class Pointer:
                     return BUSY.format(number, count)
                 if self._glance.changed(before):
                     return PRESSES_LEFT_OUT.format(number, count)
-            self._press(at, button)
-            self._release(at, button)
+                if number == 1 and self._is_late():
+                    self._keep_apart(at, button)
+                    self._press_and_release(at, button)
+            self._press_and_release(at, button)
         return ""
 
     def drag(self, start: Point, end: Point, button: Button) -> str:
@@ -216,6 +221,14 @@ class Pointer:
                 self._fake(display, RELEASE, button)
             display.sync()
             self._held.clear()
+
+    def _is_late(self) -> bool:
+        """Return whether the last press is so long ago that some program takes another one for a new click."""
+        return self._last is not None and time.monotonic() - self._last[0] > TOGETHER_S
+
+    def _press_and_release(self, at: Point, button: Button) -> None:
+        self._press(at, button)
+        self._release(at, button)
 
     def _press(self, at: Point, button: Button) -> None:
         self._gate.check()

@@ -88,3 +88,33 @@ def test_a_second_click_waits_for_the_double_click_time_of_programs(pointer, sce
     pointer.click(HERE, "left", 1)
     pointer.click(Point(HERE.x + across, HERE.y), "left", 1)
     assert scene.slept == ([3.0] if waits else [])
+
+
+@pytest.mark.parametrize(("answers_after_s", "presses"), [(0.1, 2), (0.3, 2), (0.45, 3)])
+def test_a_double_click_whose_second_press_is_late_is_made_anew(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, answers_after_s: float, presses: int
+) -> None:
+    now = [100.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], monotonic_ns=lambda: round(now[0] * 1e9))
+    monkeypatch.setattr("holo_tasks.desktop.input.pointer.time", clock)
+    changes: list[bool] = []
+
+    def answer(_: int) -> bool:
+        now[0] += answers_after_s
+        return True
+
+    glance = SimpleNamespace(
+        at=lambda at: at,
+        await_answer=answer,
+        changed=lambda before: any(changes),
+        await_manager=lambda: scene.order.append("manager"),
+    )
+    pointer = Pointer(":0", Path("authority"), scene, glance, scene)  # type: ignore[arg-type]
+    pointer._mouse = scene
+    assert not pointer.click(HERE, "left", 2)
+    assert scene.order.count("down") == scene.order.count("up") == presses
+    assert bool(scene.slept) == (presses == 3), "the late press is kept apart from the first one"
+    changes.append(True)
+    scene.order.clear()
+    assert pointer.click(THERE, "left", 2), "something else came up, so no further press is made"
+    assert scene.order.count("down") == 1
