@@ -26,7 +26,7 @@ from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.limits.budget import Guard
-from holo_tasks.core.ports import Desktop, KeepsInFront, Recorder, ReportsElements, ReportsWindows
+from holo_tasks.core.ports import ArrangesWindows, Desktop, Recorder, ReportsElements, ReportsWindows
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.renamed_arguments import renamed
 from holo_tasks.core.secrets.codes import NO_CODES, Codes
@@ -193,7 +193,7 @@ async def open_agent(
                 secret_fields=labels,
                 person=Helper() if options.waits else None,
                 corrections=options.max_corrections,
-                in_front=desktop if isinstance(desktop, KeepsInFront) and options.policy.trust == "act" else None,
+                arranges=desktop if isinstance(desktop, ArrangesWindows) and options.policy.trust == "act" else None,
             )
             with guarded("The run", limits, options.budget or (f"flow:{inside}" if inside else "")) as guard:
                 run = Run(

@@ -134,14 +134,18 @@ class ReportsWindows(Protocol):
 
 
 @runtime_checkable
-class KeepsInFront(Protocol):
-    """A desktop that can put windows of programs that do not belong to it behind its own programs."""
+class ArrangesWindows(Protocol):
+    """A desktop that can put windows of other programs behind its own programs, and bring a window into the screen."""
 
     async def put_foreign_behind(self, *, covering: bool) -> bool:
         """Put small foreign windows behind if one has the keyboard or, with ``covering``, lies over a program.
 
         It sends no input. Returns whether there was one.
         """
+        ...
+
+    async def fit_window(self) -> bool:
+        """Bring the active window into the screen if it reaches beyond the edge; return whether it was moved."""
         ...
 
 

@@ -230,6 +230,17 @@ class Desktop(SharedFolderMixin):
             answer = await child.ask("put_foreign_behind", covering=covering)
         return bool(answer["done"])
 
+    async def fit_window(self) -> bool:
+        """Bring the active window into the screen if it reaches beyond the edge. The program gets no input.
+
+        This is done only on an X server of the library's own. Returns whether the window's place has changed.
+        """
+        child = self._running()
+        async with child.turn:
+            self._refuse_held()
+            answer = await child.ask("fit_window")
+        return bool(answer["done"])
+
     async def hold(self) -> None:
         """Give the screen to a person. The agent is kept away until `release` was called as often as this method.
 

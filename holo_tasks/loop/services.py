@@ -14,11 +14,11 @@ from holo_tasks.core.elements.named_target import ReadsSpots
 from holo_tasks.core.input.gestures import Typed
 from holo_tasks.core.input.permit import Policy, TextReader
 from holo_tasks.core.ports import (
+    ArrangesWindows,
     BudgetStore,
     Desktop,
     Encoder,
     Journal,
-    KeepsInFront,
     LimitsCodeWindow,
     Recorder,
     Redactor,
@@ -105,8 +105,8 @@ class Services:
     screen_text: TextReader | None = None
     """Reads all text of a screen by OCR, for values that no program reports."""
 
-    in_front: KeepsInFront | None = None
-    """Puts windows of other programs behind the desktop's own, for scripts. ``None`` if the run is read-only."""
+    arranges: ArrangesWindows | None = None
+    """Arranges the windows for playbooks. ``None`` if the run is read-only."""
 
     @property
     def text_filter(self) -> TextFilter | None:

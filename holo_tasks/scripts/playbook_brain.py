@@ -20,7 +20,7 @@ from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.rest import Rest
-from holo_tasks.loop.in_front import put_foreign_behind
+from holo_tasks.loop.arrange_windows import fit_window, put_foreign_behind
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.earlier_steps import EarlierSteps
@@ -100,8 +100,8 @@ class PlaybookBrain:
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
-        self._put_behind = 0
-        """How often windows of other programs were put behind the program."""
+        self._put_behind = self._fitted = 0
+        """How often windows of other programs were put behind the program, and windows were brought into the screen."""
         self._view = IntoView(self.rules, values, [fill(label, values) for label in playbook.goals[goal].press_once])
         self._moves = False
         """Whether the last step only changed the view."""
@@ -118,14 +118,12 @@ class PlaybookBrain:
         if self._answer is not None and self._probe is not None:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
-        sight, decision = await self._decided(walk)
-        if await self._put_foreign_behind(walk, decision):
-            sight, decision = await self._decided(walk)
+        sight, decision = await self._decided_in_view(walk)
         rule = self._rule_of(decision)
         if not decision.unmet and not (rule is not None and rule.anytime):
             self._met = self._steps(self._past)
         step = Step.model_validate(decision.step)
-        gives_up = step.tool_call.tool_name == "ask_human" or self._is_late(decision, walk)
+        gives_up = self._gives_up(decision, walk)
         if (moved := await self._moved(walk, decision, sight, gives_up)) is not None:
             return moved
         if gives_up:
@@ -151,6 +149,19 @@ class PlaybookBrain:
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)
         return step
+
+    async def _decided_in_view(self, walk: Walk) -> tuple[Sight, Decision]:
+        """Return the sight and the decision of the rules, after windows were arranged if that may help."""
+        sight, decision = await self._decided(walk)
+        if await self._put_foreign_behind(walk, decision):
+            sight, decision = await self._decided(walk)
+        if decision.action is None and self._gives_up(decision, walk) and await fit_window(walk, self._fitted + 1):
+            self._fitted += 1
+            sight, decision = await self._decided(walk)
+        return sight, decision
+
+    def _gives_up(self, decision: Decision, walk: Walk) -> bool:
+        return decision.step["tool_call"]["tool_name"] == "ask_human" or self._is_late(decision, walk)
 
     async def _put_foreign_behind(self, walk: Walk, decision: Decision) -> bool:
         """Put a window of another program behind if it would take typed keys, or may hide what is looked for.

@@ -63,6 +63,10 @@ class ForeignWindows:
         self._active = wanted.id
         return True
 
+    def has_keyboard(self) -> bool:
+        """Return whether a foreign window has the keyboard."""
+        return any(each.active for each in self._sorted()[1])
+
     def before_gesture(self, at: Point | None) -> None:
         """Remember which window has the keyboard, and a foreign window that a press at a point is for."""
         own, foreign = self._sorted()

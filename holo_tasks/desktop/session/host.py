@@ -211,6 +211,10 @@ class Host:
         self._gate.check()
         return {"done": self._station.put_foreign_behind(covering=request["covering"])}
 
+    def _fit_window(self, request: Message) -> Message:
+        self._gate.check()
+        return {"done": self._station.fit_window()}
+
     def _error_message(self, error: Exception) -> Message:
         """Convert any error to a message that says what to do. Details of unexpected errors go to the log."""
         if self._station is not None:

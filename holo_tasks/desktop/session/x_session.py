@@ -526,6 +526,15 @@ class XSession:
         self._settled_screen.program_started()
         return True
 
+    def fit_window(self) -> bool:
+        """Bring the active window into the screen if it reaches beyond the edge; return whether it did."""
+        from holo_tasks.desktop.input.fit_window import fit_active_window
+
+        if self._foreign is None or self._foreign.has_keyboard() or not fit_active_window(self._link, self._pinger):
+            return False
+        self._settled_screen.program_started()
+        return True
+
     def take_typed_places(self) -> list[Typed]:
         """Return the places of secrets that were typed since the last call, also by gestures that failed."""
         if self._gesture_player is None:
