@@ -31,7 +31,7 @@ class ForeignWindows:
 
     def __init__(self, link: XConnection, pulse: Pinger, is_foreign: Callable[[int], bool]) -> None:
         self._link, self._pulse, self._is_foreign = link, pulse, is_foreign
-        self._known: dict[int, bool] = {}
+        self._known: dict[tuple[int, int], bool] = {}
         self._left_alone: set[int] = set()
         self._active = 0
         self._own: tuple[int, frozenset[int]] = (0, frozenset())
@@ -46,7 +46,7 @@ class ForeignWindows:
         if not own or not foreign:
             return False
         wanted = self._wanted(own)
-        order = list(self._known)
+        order = [window for window, _ in self._known]
         in_the_way = [
             each
             for each in foreign
@@ -81,16 +81,21 @@ class ForeignWindows:
 
     def _sorted(self) -> tuple[list[Window], list[Window]]:
         """Return the windows of the desktop's programs and the foreign ones, each with the topmost last."""
-        link, shown = self._link, windows(self._link)
-        new = [each.id for each in shown if each.id not in self._known]
-        pids = processes_of(link, new) if new else []
-        found = {each: self._is_foreign(pid) and not self._belongs(each) for each, pid in zip(new, pids, strict=True)}
-        self._known = {each.id: {**self._known, **found}[each.id] for each in shown}
-        self._left_alone &= self._known.keys()
-        own = [each for each in shown if not self._known[each.id]]
+        shown = windows(self._link)
+        # The X server gives the id of a closed window to another program, so the process is a part of the key.
+        keys = [*zip((each.id for each in shown), processes_of(self._link, [each.id for each in shown]), strict=True)]
+        known = self._known
+        self._known = {key: known[key] if key in known else self._is_foreign_window(*key) for key in keys}
+        self._left_alone &= {window for window, _ in keys}
+        foreign = {window for (window, _), is_foreign in self._known.items() if is_foreign}
+        own = [each for each in shown if each.id not in foreign]
         if active := next((each.id for each in own if each.active), 0):
             self._own = active, frozenset(each.id for each in own)
-        return own, [each for each in shown if self._known[each.id]]
+        return own, [each for each in shown if each.id in foreign]
+
+    def _is_foreign_window(self, window: int, pid: int) -> bool:
+        self._left_alone.discard(window)
+        return self._is_foreign(pid) and not self._belongs(window)
 
     def _belongs(self, window: int) -> bool:
         """Return whether a window says that it is a dialog of another one. Then it may be the program's."""

@@ -90,6 +90,16 @@ class LazyDesktop:
             return ElementTree(complete=False, why_not="This desktop gives no accessibility tree of its programs.")
         return await desktop.elements()
 
+    async def put_foreign_behind(self, *, covering: bool) -> bool:
+        """Put small windows of other programs behind the desktop's own, if this desktop can."""
+        desktop = await self._start()
+        return isinstance(desktop, ports.ArrangesWindows) and await desktop.put_foreign_behind(covering=covering)
+
+    async def fit_window(self) -> bool:
+        """Bring the active window into the screen, if this desktop can."""
+        desktop = await self._start()
+        return isinstance(desktop, ports.ArrangesWindows) and await desktop.fit_window()
+
     async def shared_folder(self) -> SharedFolder:
         """Return the folder that the desktop's programs share with the agent. Raises `InvalidUsage` without one."""
         desktop = await self._start()
