@@ -18,7 +18,7 @@ from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 from holo_tasks.machine.proc import process
 
 SMALL = 4
-"""A small window has at most the area of the program's window divided by this number."""
+"""A small window has at most the area of the program's largest window divided by this number."""
 REMOVE, ABOVE = 0, "_NET_WM_STATE_ABOVE"
 
 
@@ -54,7 +54,8 @@ class ForeignWindows:
         ]
         if not covering and not any(each.active for each in in_the_way):
             return False
-        large = any(each.box.area * SMALL > wanted.box.area for each in in_the_way)
+        largest = max(each.box.area for each in own)
+        large = any(each.box.area * SMALL > largest for each in in_the_way)
         if not in_the_way or large or any(each.id in self._left_alone for each in in_the_way):
             return False
         for each in in_the_way:
