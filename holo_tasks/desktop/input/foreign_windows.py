@@ -13,7 +13,7 @@ from holo_tasks.desktop import processes
 from holo_tasks.desktop.capture.liveness_ping import CLIENT_MESSAGE, TO_MANAGER, Pinger
 from holo_tasks.desktop.input.direct_press import CLIENT_EVENT, FORMAT, FROM_PAGER, activate
 from holo_tasks.desktop.programs.window_owners import processes_of
-from holo_tasks.desktop.x11.windows import Window, windows
+from holo_tasks.desktop.x11.windows import Window, active_window, windows
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 from holo_tasks.machine.proc import process
 
@@ -32,6 +32,7 @@ class ForeignWindows:
     def __init__(self, link: XConnection, pulse: Pinger, is_foreign: Callable[[int], bool]) -> None:
         self._link, self._pulse, self._is_foreign = link, pulse, is_foreign
         self._known: dict[tuple[int, int], bool] = {}
+        self._clients: frozenset[int] = frozenset()
         self._left_alone: set[int] = set()
         self._active = 0
         self._own: tuple[int, frozenset[int]] = (0, frozenset())
@@ -40,7 +41,7 @@ class ForeignWindows:
     def behind(self, *, covering: bool) -> bool:
         """Put foreign windows behind the program if one has the keyboard or, with ``covering``, lies over the program.
 
-        It does nothing if one of them is large, or is part of the work. Returns whether it did.
+        It does nothing if one of them is large, or may be part of the work. Returns whether it did.
         """
         own, foreign = self._sorted()
         if not own or not foreign:
@@ -56,7 +57,8 @@ class ForeignWindows:
             return False
         largest = max(each.box.area for each in own)
         large = any(each.box.area * SMALL > largest for each in in_the_way)
-        if not in_the_way or large or any(each.id in self._left_alone for each in in_the_way):
+        of_the_work = any(each.id in self._left_alone or self._belongs(each.id) for each in in_the_way)
+        if not in_the_way or large or of_the_work:
             return False
         for each in in_the_way:
             self._release_from_top(each.id)
@@ -70,18 +72,23 @@ class ForeignWindows:
 
     def before_gesture(self, at: Point | None) -> None:
         """Remember which window has the keyboard, and a foreign window that a press at a point is for."""
-        own, foreign = self._sorted()
-        self._active = next((each.id for each in (*own, *foreign) if each.active), 0)
-        if at is not None:
-            self._left_alone |= {each.id for each in foreign if each.box.contains(at)}
+        self._active = active_window(self._link)
+        if at is not None and not self._has_none():
+            self._left_alone |= {each.id for each in self._sorted()[1] if each.box.contains(at)}
 
     def after_gesture(self) -> None:
         """Leave a foreign window alone from now on if it got the keyboard during the gesture."""
-        _, foreign = self._sorted()
-        self._left_alone |= {each.id for each in foreign if each.active and each.id != self._active}
+        if active_window(self._link) != self._active and not self._has_none():
+            self._left_alone |= {each.id for each in self._sorted()[1] if each.active and each.id != self._active}
+
+    def _has_none(self) -> bool:
+        """Return whether the windows are those of the last check, and none of them was foreign."""
+        clients = frozenset(self._link.numbers(self._link.root, "_NET_CLIENT_LIST_STACKING"))
+        return clients == self._clients and not any(self._known.values())
 
     def _sorted(self) -> tuple[list[Window], list[Window]]:
         """Return the windows of the desktop's programs and the foreign ones, each with the topmost last."""
+        self._clients = frozenset(self._link.numbers(self._link.root, "_NET_CLIENT_LIST_STACKING"))
         shown = windows(self._link)
         # The X server gives the id of a closed window to another program, so the process is a part of the key.
         keys = [*zip((each.id for each in shown), processes_of(self._link, [each.id for each in shown]), strict=True)]
@@ -96,7 +103,7 @@ class ForeignWindows:
 
     def _is_foreign_window(self, window: int, pid: int) -> bool:
         self._left_alone.discard(window)
-        return self._is_foreign(pid) and not self._belongs(window)
+        return self._is_foreign(pid)
 
     def _belongs(self, window: int) -> bool:
         """Return whether a window says that it is a dialog of another one. Then it may be the program's."""
