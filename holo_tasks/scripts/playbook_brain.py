@@ -165,6 +165,7 @@ class PlaybookBrain:
             decision = await asyncio.to_thread(self._without_needless_clicks, sight)
         if decision.action is None and self._gives_up(decision, walk) and await fit_window(walk, self._fitted + 1):
             self._fitted += 1
+            self._wait_anew()
             sight, decision = await self._decided(walk)
         return sight, decision
 
@@ -183,6 +184,11 @@ class PlaybookBrain:
         self._made_again.add(last.thought)
         self._past, self._acted_s = self._past[: -past.waits - 1], None
         return True
+
+    def _wait_anew(self) -> None:
+        """Forget the waits at the end, because the program draws its window anew."""
+        waits = EarlierSteps(self.rules, self.values, self._past).waits
+        self._past, self._rest = self._past[: len(self._past) - waits], None
 
     def _gives_up(self, decision: Decision, walk: Walk) -> bool:
         return decision.step["tool_call"]["tool_name"] == "ask_human" or self._is_late(decision, walk)

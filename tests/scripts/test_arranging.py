@@ -91,6 +91,8 @@ async def test_windows_are_arranged_only_where_it_may_help() -> None:
     waits = [Turn("wait", "Wait.", {"tool_name": "wait"})] * 40
     waited._past = [turn(waited, "step-1"), turn(waited, "step-2"), *waits]
     assert await asked_for(waited, LIST) == ["covering", "fit"], "it would stop"
+    decision = waited._without_needless_clicks(LIST)
+    assert decision.step["tool_call"]["tool_name"] == "wait", "the program draws its window anew"
 
 
 @pytest.mark.parametrize(
