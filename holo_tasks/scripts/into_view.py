@@ -1,4 +1,4 @@
-"""Bring the target of a playbook's step into view: by the mouse wheel, a list's pager, or the buttons of a row of tabs.
+"""Bring the target of a playbook's step into view: by the mouse wheel, and by the pager of a list.
 
 `IntoView` decides these moves. Each is an ordinary action of the trace. After each the playbook looks again.
 """
@@ -34,7 +34,6 @@ from holo_tasks.scripts.scrolling import (
     wheel_over,
 )
 from holo_tasks.scripts.steps_and_targets import Condition, Named, ShownElement, Target, texts_of
-from holo_tasks.scripts.tab_row import scroll_button
 from holo_tasks.scripts.values import PLACEHOLDER, Value, filled_in, label_of
 from holo_tasks.vision.screen_text import Sight
 
@@ -217,10 +216,6 @@ class IntoView:
                 self._search.is_over, self._search.told = True, f"{len(found)} that fit are reported, not all in view"
                 return None
             shown = [each for each in tree.single(called(wanted, tree)) if sight.disagrees(each, also)]
-            if len(shown) == 1 and (button := scroll_button(shown[0], tree, self._banned)) is not None:
-                thought = f"Scroll the row of tabs to bring the tab ‘{shown[0].name}’ into view."
-                named = f"{button.name} {button.role}"
-                return _step("click", thought, button.box.center, sight, element=named, button="left")
             if len(shown) == 1 and covering(shown[0], tree) is not None:
                 return self._toward(shown[0], tree, sight, SMALL)
         return None

@@ -16,7 +16,6 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import PRESSED
 from holo_tasks.core.elements.elements import CELLS, ROWS
 from holo_tasks.core.errors import GaveUp, NeedsPerson
-from holo_tasks.core.input.gestures import PRESSES_MADE
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.screen.geometry import Box
@@ -53,9 +52,6 @@ KEYS = ("write", "hotkey", "hold_and_tap_key")
 """Kinds of actions whose keys go to the window that has the keyboard."""
 UNDECIDED = ("wait", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
-FIRST_PRESS = PRESSES_MADE.format(1, 2)
-WAITS_FOR_FIRST = 2
-"""Waits for the effect of a double click of which one press was made, before it is made again."""
 NOT_TYPED = "Nothing changed on the screen."
 DONE = "done"
 """Answer of a probe that found the effect."""
@@ -99,8 +95,6 @@ class PlaybookBrain:
         """Time of the last action; ``None`` if it must not be judged as having had no effect."""
         self._focused_again: set[str] = set()
         """The steps before which the click into their field was repeated."""
-        self._made_again: set[str] = set()
-        """The double clicks that are made again, because only their first press was made."""
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
         self._undone: Counter[str] = Counter()
@@ -161,29 +155,11 @@ class PlaybookBrain:
         sight, decision = await self._decided(walk)
         if await self._put_foreign_behind(walk, decision):
             sight, decision = await self._decided(walk)
-        if self._forget_single_press(decision):
-            decision = await asyncio.to_thread(self._without_needless_clicks, sight)
         if decision.action is None and self._gives_up(decision, walk) and await fit_window(walk, self._fitted + 1):
             self._fitted += 1
             self._wait_anew()
             sight, decision = await self._decided(walk)
         return sight, decision
-
-    def _forget_single_press(self, decision: Decision) -> bool:
-        """Forget a double click without effect of which the first press was made only; return whether it was one.
-
-        The first press moved its target, as a list does that makes room for a preview. The target is looked for anew.
-        """
-        past = EarlierSteps(self.rules, self.values, self._past)
-        last = past.turns[-1] if past.turns else None
-        lacks = decision.action is None and (decision.lost or decision.unmet) and past.waits >= WAITS_FOR_FIRST
-        if last is None or not lacks or last.tool != "double_click" or FIRST_PRESS not in last.told:
-            return False
-        if last.thought in self._made_again:
-            return False
-        self._made_again.add(last.thought)
-        self._past, self._acted_s = self._past[: -past.waits - 1], None
-        return True
 
     def _wait_anew(self) -> None:
         """Forget the waits at the end, because the program draws its window anew."""

@@ -1,14 +1,11 @@
-"""When a playbook asks for windows to be arranged, and when it makes a double click again."""
+"""When a playbook asks for windows to be arranged."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.desktop.input.pointer import PRESSES_LEFT_OUT
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
@@ -28,7 +25,7 @@ goals:
         after: Record
       - answer: done
 """
-LIST, RECORD, TIP = screen((20, 20, "Order")), screen((20, 20, "Record")), screen((20, 20, "TIP"))
+LIST, TIP = screen((20, 20, "Order")), screen((20, 20, "TIP"))
 
 
 class Arranges:
@@ -52,9 +49,9 @@ def made(*history: Turn) -> PlaybookBrain:
     return brain
 
 
-def turn(brain: PlaybookBrain, rule: str, told: str = "") -> Turn:
+def turn(brain: PlaybookBrain, rule: str) -> Turn:
     action = next(each for each in brain.rules if each.id == rule).do[0]
-    return Turn(action.kind, action.thought, {"tool_name": action.kind}, told)
+    return Turn(action.kind, action.thought, {"tool_name": action.kind})
 
 
 async def asked_for(brain: PlaybookBrain, sight: Sight) -> list[str]:
@@ -93,27 +90,3 @@ async def test_windows_are_arranged_only_where_it_may_help() -> None:
     assert await asked_for(waited, LIST) == ["covering", "fit"], "it would stop"
     decision = waited._without_needless_clicks(LIST)
     assert decision.step["tool_call"]["tool_name"] == "wait", "the program draws its window anew"
-
-
-@pytest.mark.parametrize(
-    ("told", "waits", "sight", "again"),
-    [
-        (PRESSES_LEFT_OUT.format(1, 2), 2, LIST, True),
-        (PRESSES_LEFT_OUT.format(1, 2), 1, LIST, False),
-        (PRESSES_LEFT_OUT.format(1, 2), 2, RECORD, False),
-        ("Done: double_click.", 2, LIST, False),
-    ],
-    ids=["left out", "its effect may still come", "its effect is there", "both presses were made"],
-)
-def test_a_double_click_is_made_again_if_its_second_press_was_left_out(
-    told: str, waits: int, sight: Sight, again: bool
-) -> None:
-    brain = made()
-    wait = Turn("wait", "Wait.", {"tool_name": "wait"})
-    brain._past = [turn(brain, "step-1"), turn(brain, "step-2", told), *[wait] * waits]
-    decision = brain._without_needless_clicks(sight)
-    assert brain._forget_single_press(decision) == again
-    if again:
-        assert brain._without_needless_clicks(sight).step["tool_call"]["tool_name"] == "double_click"
-        brain._past += [turn(brain, "step-2", told), wait, wait]
-        assert not brain._forget_single_press(brain._without_needless_clicks(sight)), "once only"

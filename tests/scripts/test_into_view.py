@@ -107,43 +107,6 @@ def test_a_target_below_the_edge_is_scrolled_to() -> None:
     assert (call["tool_name"], call["direction"]) == ("scroll", "down")
 
 
-SQL = "{click: {role: tab, name: SQL}}"
-
-
-def tabs(*places: int, buttons: tuple[str, ...] = ("Scroll Left", "Scroll Right"), can: bool = True) -> ElementTree:
-    """Return a row of tabs from x = 0 to 240 with its buttons at the right end, the tabs at these places."""
-    names = ("Data", "Notes", "SQL")
-    return tree_of(
-        window(PAGE),
-        element("tab list", "Data", Box(0, 40, 240, 30), *ON),
-        *(element("tab", name, Box(x, 40, 100, 30), *ON, parent=1) for name, x in zip(names, places, strict=True)),
-        *(
-            element("button", name, Box(200 + 20 * n, 40, 20, 30), *(ON if can else ()), parent=1)
-            for n, name in enumerate(buttons)
-        ),
-    )
-
-
-def test_a_tab_beyond_the_end_of_its_row_is_scrolled_to_by_the_rows_own_button() -> None:
-    call = Walked(SQL).move(tabs(0, 100, 200), covered="SQL")
-    assert (call["tool_name"], call["element"]) == ("click", "Scroll Right button")
-    call = Walked("{click: {role: tab, name: Data}}").move(tabs(-90, 10, 110), covered="Data")
-    assert call["element"] == "Scroll Left button"
-
-
-@pytest.mark.parametrize(
-    "tree",
-    [
-        tabs(-100, 0, 100),
-        tabs(0, 100, 200, can=False),
-        tabs(0, 100, 200, buttons=("Close Tab", "New Tab")),
-    ],
-    ids=["in view", "button at its end", "other buttons"],
-)
-def test_no_other_button_of_a_row_of_tabs_is_pressed(tree: ElementTree) -> None:
-    assert not Walked(SQL).move(tree, covered="SQL", late=True)
-
-
 def test_a_target_above_the_edge_is_scrolled_up_to() -> None:
     below = element("button", "Save", Box(20, 100, 90, 30), *ON, parent=1)
     tree = form(below)

@@ -11,10 +11,6 @@ Button: TypeAlias = Literal["left", "middle", "right"]
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 
 
-PRESSES_MADE = "Only press {} of {} was made"
-"""Beginning of the note about a click of several presses of which some were omitted."""
-
-
 @dataclass(frozen=True, slots=True)
 class Click:
     """Press and release a button ``count`` times at a point (2 is a double click)."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.input.gestures import PRESSES_MADE, Button, Direction
+from holo_tasks.core.input.gestures import Button, Direction
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.screen.likeness import may_be_same_target
 from holo_tasks.desktop.input.direct_press import DirectPress
@@ -37,8 +37,8 @@ TOGETHER_S = 0.35
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
 MOST_BUTTON = 3  # higher buttons are wheels, which raise no window
 
-PRESSES_LEFT_OUT = f"{PRESSES_MADE}: by then something else was there. Look again before you press it."
-BUSY = f"{PRESSES_MADE}: the program is still busy with it."
+PRESSES_LEFT_OUT = "Only press {} of {} was made: by then something else was there. Look again before you press it."
+BUSY = "Only press {} of {} was made: the program is still busy with it."
 CALLED_OFF = (
     "It was called off: after the press something else came up where it was to end. The button was released where it "
     "was pressed. Look again."
