@@ -13,6 +13,7 @@ from pathlib import Path
 
 from holo_tasks.audit import Destination
 from holo_tasks.audit.recorder import TraceRecorder, new_run_id, now
+from holo_tasks.by_hand.command_keys import without_pauses
 from holo_tasks.by_hand.progress import StepReporter
 from holo_tasks.by_hand.step_collector import DelayingDesktop, HandStep, RecordedScreen, StepCollector
 from holo_tasks.by_hand.trace_writer import CombinedRedactor, RecordedSession, merged, unsure_steps, write_trace
@@ -83,9 +84,9 @@ def record(options: argparse.Namespace) -> str:
     teller = StepReporter(say)
     seen = asyncio.run(_watch(options, person, teller))
     interrupt_at_signals()
-    steps = merged(seen.steps)
-    unsure = unsure_steps(steps)
     params = named_values(options.param, "--param")
+    steps = merged(without_pauses(seen.steps, seen.last, teller.reader, params.values()))
+    unsure = unsure_steps(steps)
     secrets = _secrets(secrets_in(steps, seen.last, teller.reader, params.values()), person)
     register_values(each.secret for each in secrets)
     answer = _answer(options.answer, seen.last, teller, person)

@@ -12,6 +12,8 @@ from holo_tasks.core.screen.geometry import Point
 
 DOUBLE_S, STILL_PX = 0.5, 8
 """Longest time in seconds between the presses of a double click, and largest movement in pixels that is not a drag."""
+COMMAND_S = 0.7
+"""Seconds without input after a lone character, after which it may be a command to the program and not a text."""
 BUTTONS: dict[int, Button] = {0: "left", 1: "middle", 2: "right"}
 WHEEL: dict[int, Direction] = {3: "up", 4: "down", 5: "left", 6: "right"}
 BACKSPACE = NAMED["backspace"]
@@ -63,7 +65,7 @@ class HandSteps:
     """Collects timestamped input events and returns completed gestures.
 
     An unfinished gesture, such as a word or the first click of two, is held back until another gesture begins or
-    `ended` is called.
+    `ended` is called. A lone character with a pause after it is a gesture of its own.
     """
 
     _pending: MadeGesture | None = None
@@ -109,6 +111,7 @@ class HandSteps:
         return (
             self._open_write is None
             or bool(self._command_modifiers)
+            or (bool(_character(keysym)) and self._may_be_command(at_s))
             or not (_character(keysym) or keysym == BACKSPACE or keysym in _ACCENTS)
         )
 
@@ -125,6 +128,11 @@ class HandSteps:
     def _open_write(self) -> Write | None:
         made = self._pending
         return made.gesture if made is not None and isinstance(made.gesture, Write) else None
+
+    def _may_be_command(self, at_s: float) -> bool:
+        """Return whether the pending text is one character, and the next one came after a pause."""
+        made, typed = self._pending, self._open_write
+        return made is not None and typed is not None and len(typed.text) == 1 and at_s - made.last_s > COMMAND_S
 
     @property
     def _command_modifiers(self) -> list[str]:
@@ -216,7 +224,7 @@ class HandSteps:
         """Process a key that follows no dead key."""
         character, typed = _character(keysym), self._open_write
         if character and not self._command_modifiers:
-            if typed is None:
+            if typed is None or self._may_be_command(began_s):
                 return self._begin_gesture(Write(character), began_s, at_s)
             return self._continue_gesture(replace(typed, text=typed.text + character), at_s)
         if typed is not None and not self._held:

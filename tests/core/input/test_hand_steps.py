@@ -84,7 +84,7 @@ def test_a_gesture_has_the_times_of_its_first_input_and_last_press() -> None:
     steps = HandSteps()
     for at_s, symbol in enumerate(("a", "b")):
         for one in keys(symbol):
-            assert steps.take_input(one, float(at_s)) == []
+            assert steps.take_input(one, at_s / 2) == []
     (typed,) = steps.take_input(Key(ENTER, True), 7.0)
     assert (typed.began_s, typed.last_s) == (0.0, 7.0)
 
@@ -121,3 +121,11 @@ def test_keys_for_the_machine_and_not_for_the_program_are_passed_over() -> None:
     assert [(one.gesture, one.began_s) for one in (*steps.take_input(Key(ord("e"), True), 1.0), *steps.ended())] == [
         (Write("é"), 0.0)
     ]
+
+
+def test_a_character_with_a_pause_after_it_is_a_step_of_its_own() -> None:
+    date = keys("1", "2", ENTER)
+    assert made(keys("g"), date, pause_s=1) == [Write("g"), Write("12", press_enter=True)]
+    assert made(keys("g"), date, pause_s=0.2) == [Write("g12", press_enter=True)]
+    assert made(keys("a", "b"), keys("c"), pause_s=1) == [Write("abc")], "a pause in a word separates nothing"
+    assert made(keys("a"), keys(BACKSPACE), keys("b"), pause_s=1) == [Write("b")]
