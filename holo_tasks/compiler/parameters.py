@@ -110,7 +110,10 @@ def _holds(recording: Recording, literal: str) -> bool:
 
 
 def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, str]:
-    """Return the texts typed in a recording, by the labels of their fields, and the files that were chosen."""
+    """Return the texts typed in a recording, by the labels of their fields, and the files that were chosen.
+
+    A typed name of a value, such as the name of a column, is the same for every item.
+    """
     found: dict[str, str] = {}
     label = ""
     for step in recording.steps:
@@ -121,7 +124,7 @@ def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, s
             label = (target.field or "") if target is not None else ""
         if step.tool in TYPING:
             text = str(step.arguments.get(TYPING[step.tool], ""))
-            if len(text) >= SHORTEST and not is_placeholder(text):
+            if len(text) >= SHORTEST and not is_placeholder(text) and text not in recording.data:
                 label = label or _label_of_text(text, seen[step.after.sha256].sight)
                 name = name_of(label) or f"text_{len(found) + 1}"
                 name = FILE if _is_in_file_dialog(step, seen[step.before.sha256].sight) else name

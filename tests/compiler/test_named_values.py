@@ -185,3 +185,13 @@ def test_a_capital_i_and_a_small_l_look_alike() -> None:
     assert matches("Ulm", "UIm")
     assert matches("Illinois", "lllinois")
     assert not matches("Tin", "Tln")
+
+
+def test_the_name_of_a_value_that_is_typed_is_no_value() -> None:
+    told = picture("before")
+    steps = tuple(
+        RecordedStep(n, "write", {"content": text}, "", told, told) for n, text in enumerate(("city", "Kiel"))
+    )
+    seen = {"before": ReadPicture(told, sight())}
+    one = Recording("runs/1", "0" * 64, "add", "add", {"city": "Leeds"}, steps, "", told)
+    assert parameters_of([one], seen).values == ({"city": "Leeds", "text_1": "Kiel"},)
