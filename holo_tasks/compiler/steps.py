@@ -24,12 +24,14 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.values import PLACEHOLDER, Value
-from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
+from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON, fit
 from holo_tasks.vision.screen_text import Sight, matches, plain
 
 Action = dict[str, Any]
 NO_TARGETS = (HOLDERS - ROWS) | {"canvas", "drawing area", "terminal", "unknown"}
 """Roles of areas. A press on one means a place in it, so its role and name do not describe the target."""
+MISREAD = 0.75
+"""Least likeness of a name that the program reports and the text that OCR reads on its control, from 0 to 1."""
 _BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the right button on")}
 
 
@@ -139,7 +141,7 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     pressed = [line.text for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
     words = [text for text in pressed if is_readable(text)]
     agrees = any(matches(templated(text, values), name) for text in words)
-    if role in WRITTEN_ON and words and not any(_is_part(templated(text, values), name) for text in words):
+    if role in WRITTEN_ON and words and not any(_may_be(templated(text, values), name) for text in words):
         return None
     if role in ROWS and "{" in name and not PLACEHOLDER.fullmatch(name):
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
@@ -166,10 +168,13 @@ def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None
     return title_of_item(facts.get("within", ""), values) or None
 
 
-def _is_part(text: str, name: str) -> bool:
-    """Return whether one of two texts is a part of the other, apart from case and spaces."""
+def _may_be(text: str, name: str) -> bool:
+    """Return whether a text may be a name that OCR read badly, or is a part of it, or it a part of the text.
+
+    OCR joins a symbol and the word beside it, as in *XCose* for *Close*. A replay compares the two again.
+    """
     one, other = plain(text), plain(name)
-    return one in other or other in one
+    return one in other or other in one or fit(name, text) >= MISREAD
 
 
 def actions_of(step: RecordedStep, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:

@@ -18,6 +18,8 @@ REACH, HEIGHT = 24, 8
 """Distances in pixels, across and down, up to which a text belongs to the control that was pressed."""
 CENTERED = 3
 """Distance in pixels up to which a text counts as centered in a button."""
+SAME_HEIGHT, JOINED = 4, 2
+"""Largest difference in height of two controls in a row, and largest distance of two that are one, in pixels."""
 TELLING, TELLING_NUMBER = 8, 3
 """Fewest characters of a value that does not occur in a label by chance.
 
@@ -135,15 +137,17 @@ def title_of_item(title: str, values: Mapping[str, Value]) -> str:
 def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value], typed: bool) -> Iterator[Target]:
     field = next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(point)), None)
     near = sorted(sight.lines, key=lambda line: _distance(line.box, point))
+    apart = near if field is None else _without_neighbors(near, field, (*sight.fields, *sight.colored_fields))
     if field is not None and (
-        _is_button(field, near, values)
+        _is_button(field, apart, values)
         or _is_bar(field, point, near, values)
         or _is_one_of_several(field, point, sight.size, near, values, typed)
     ):
         field = None  # a button, a tool bar, a list, a page, or a frame around several controls looks like a field
     if field is not None:
         near.sort(key=lambda line: _distance(line.box, field.center))
-        readable = [line for line in near if is_readable(line.text) and not _is_cut_off(line, field, near)]
+        readable = [line for line in apart if is_readable(line.text) and not _is_cut_off(line, field, near)]
+        readable.sort(key=lambda line: _distance(line.box, field.center))
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         yield from (Target(field=templated(line.text, values)) for line in labels)
     pressed = [line for line in _pressed_lines(near, point) if line.text.isascii() or is_readable(line.text)]
@@ -152,6 +156,19 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value], typed
         yield Target(text=words)
         for anchor in _anchors(line, near, values):
             yield from _with_anchor(words, line.box, anchor, values)
+
+
+def _without_neighbors(lines: Sequence[Line], field: Box, boxes: Sequence[Box]) -> list[Line]:
+    """Return the texts that are in no other box of a field's row.
+
+    Such a text belongs to that box, as the words on the next button. A box joined to the field may have its label.
+    """
+    others = [
+        box
+        for box in boxes
+        if on_row(box, field) and abs(box.height - field.height) <= SAME_HEIGHT and box.gap(field) > JOINED
+    ]
+    return [line for line in lines if not any(box.contains(line.box.center) for box in others)]
 
 
 def _pressed_lines(near: Sequence[Line], point: Point) -> list[Line]:

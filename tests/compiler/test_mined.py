@@ -260,3 +260,34 @@ def test_a_label_whose_box_reaches_into_a_field_is_above_it_and_one_on_its_borde
     field = Box(20, 66, 300, 80)
     form = Sight((Line("Remark:", Box(24, top, 60, 26)),), SIZE, fields=(field,))
     assert form.field_at("Remark:") == (field if found else None)
+
+
+BUTTONS = Sight(
+    (
+        Line("Publisher", Box(10, 20, 80, 16)),
+        *(Line("XCose", Box(30, 64, 60, 16)), Line("New Entry", Box(135, 64, 70, 16))),
+        Line("@", Box(24, 104, 12, 16)),
+    ),
+    SIZE,
+    fields=(
+        Box(100, 16, 140, 24),
+        Box(20, 60, 80, 24),
+        Box(120, 60, 100, 24),
+        Box(20, 100, 20, 24),
+        Box(41, 100, 90, 24),
+    ),
+)
+"""A field with its label, two buttons in a row, and a field with a sign joined to it."""
+
+
+def test_a_button_beside_another_is_identified_by_its_own_text() -> None:
+    button = target_at(Point(170, 72), BUTTONS, {}, typed=False)
+    assert button is not None
+    assert (button.text, button.field) == ("New Entry", None)
+    field = target_at(Point(170, 28), BUTTONS, {})
+    assert field is not None
+    assert field.field == "Publisher"
+    joined = replace(BUTTONS, lines=(*BUTTONS.lines[:3], Line("Price", Box(22, 104, 16, 16))))
+    price = target_at(Point(90, 112), joined, {})
+    assert price is not None
+    assert price.field == "Price", "a box that is joined to a field may have its label"

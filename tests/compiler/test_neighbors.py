@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from holo_tasks.compiler.recording import Picture, RecordedStep
+from holo_tasks.compiler.steps import target_of
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
-from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
+from holo_tasks.vision.screen_text import Line, Sight
 from tests.compiler.test_compile import compiled
 from tests.support.recorded_runs import Act, page, record, sight_of
 
@@ -156,3 +159,14 @@ def test_a_count_serves_where_there_is_no_label() -> None:
     form.add("spin button", "", Box(400, 224, 200, 22), form.panel)
     form.add("spin button", "", Box(400, 324, 200, 22), form.panel)
     assert form.facts("spin button", 0)["below"] == "Page 2"
+
+
+@pytest.mark.parametrize(("shown", "is_named"), [("XCose", True), ("X Close", True), ("Send", False), ("Clear", False)])
+def test_a_button_whose_words_are_read_badly_is_found_by_role_and_name(shown: str, is_named: bool) -> None:
+    facts = {"role": "button", "name": "Close", "alike": "1"}
+    at = Point(50, 20)
+    told = Picture("before", Box(0, 0, 720, 420), Size(720, 420))
+    step = RecordedStep(1, "click", {}, "", told, told, (at,), element=facts)
+    found = target_of(step, 0, Sight((Line(shown, Box(20, 10, 60, 20)),), Size(720, 420)), {})
+    assert found is not None
+    assert (found.name == "Close") == is_named
