@@ -21,7 +21,7 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
-from holo_tasks.vision.screen_text import LIKENESS, Line, digits, in_reading_order, likeness, on_row, plain
+from holo_tasks.vision.screen_text import LIKENESS, NEGATIONS, Line, digits, in_reading_order, likeness, on_row, plain
 from holo_tasks.vision.template_match import pixels_of
 from holo_tasks.vision.text_row import is_empty, row_in
 
@@ -397,7 +397,11 @@ def fit(name: str, read: str) -> float:
         return SURE
     if read.rstrip().endswith(("…", "...")) and len(seen) >= SHORT and wanted.startswith(seen):
         return 0.95
-    if _with_shortcut(name, read) or (len(wanted) >= SHORT and not digits(wanted) and seen[1:] == wanted):
+    if (
+        _with_shortcut(name, read)
+        or _with_lettered_icon(name, read)
+        or (len(wanted) >= SHORT and not digits(wanted) and seen[1:] == wanted)
+    ):
         return 0.95
     if digits(wanted) != digits(seen):
         return 0.0
@@ -413,6 +417,16 @@ def fit(name: str, read: str) -> float:
 def _alike(text: str) -> str:
     """Return the text with one letter in place of each group of letters and digits that look the same."""
     return text.translate(str.maketrans("01il5s8b", "olllssbb"))
+
+
+def _with_lettered_icon(name: str, read: str) -> bool:
+    """Return whether a text is the name after an icon that OCR reads as a short word, such as *V2*.
+
+    Two digits may be a count, and a syllable such as *no* reverses the meaning.
+    """
+    icon, _, rest = read.strip().partition(" ")
+    is_icon = len(icon) <= 2 and icon.isalnum() and not icon.isdigit() and icon.casefold() not in NEGATIONS
+    return is_icon and len(plain(name)) >= SHORT and plain(rest) == plain(name)
 
 
 def _with_shortcut(name: str, read: str) -> bool:
