@@ -11,10 +11,10 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
-from holo_tasks.compiler.targets import hits, is_of_words, target_at
+from holo_tasks.compiler.targets import has_captions, hits, is_of_words, target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.steps_and_targets import Target
@@ -22,7 +22,10 @@ from holo_tasks.vision.outlines import areas_of, drawings_of, edges_of, icon_lef
 from holo_tasks.vision.screen_text import WORDS_APART, Sight, matches
 
 if TYPE_CHECKING:
+    import numpy as np
     from PIL import Image
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 SMALLEST, LARGEST, LONGEST = 8, 96, 320
 """Smallest and largest side of an icon, and the largest width of words, in pixels."""
@@ -31,6 +34,8 @@ CLOSE = 2
 AROUND, BESIDE = 3, 4
 """Pixels of background around a cut picture, and the distance up to which a press still hits the icon."""
 DIGITS = 8
+INK, GAP = 48, 0.35
+"""Levels of 255 by which letters differ from their ground, and the gap between captions, in heights of the text."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,9 @@ class Pictures:
         pixels = np.asarray(screen)
         edges = edges_of(pixels)
         boxes = [*drawings_of(edges), *(area.box for area in areas_of(pixels, edges))]
+        caption = _caption_at(pixels, at, sight)
+        if caption is not None and not any(map(caption.intersects, _masked(on))):
+            yield _png(screen, caption.grown(AROUND).cut_to(Box(0, 0, *screen.size)))
         hides = [*_masked(on), *(line.box for line in sight.lines)]
         there = {box for box in boxes if box.grown(BESIDE).contains(at)}
         for box in sorted(there, key=lambda box: box.area):
@@ -152,6 +160,22 @@ class Pictures:
     def _is_only(self, file: Path, on: Picture, at: Point) -> bool:
         places = self.sights[on].pictures(file)
         return len(places) == 1 and places[0].box.contains(at)
+
+
+def _caption_at(pixels: Pixels, at: Point, sight: Sight) -> Box | None:
+    """Return the box of the caption at a point in a text that OCR read from several, such as a menu bar."""
+    import numpy as np
+
+    line = next((one for one in sight.lines if one.box.contains(at) and has_captions(one, {})), None)
+    if line is None:
+        return None
+    box = line.box
+    part = pixels[box.top : box.bottom, box.left : box.right].astype(int)
+    ground = np.median(part.reshape(-1, part.shape[2]), axis=0)
+    inked = np.flatnonzero((np.abs(part - ground).max(axis=2) > INK).any(axis=0))
+    pieces = np.split(inked, np.flatnonzero(np.diff(inked) > GAP * box.height) + 1)
+    own = next((one for one in pieces if one.size and one[0] <= at.x - box.left <= one[-1]), None)
+    return None if own is None else Box(box.left + int(own[0]), box.top, int(own[-1] - own[0]) + 1, box.height)
 
 
 def _masked(on: Picture) -> list[Box]:

@@ -52,7 +52,7 @@ def target_of(
         return named
     if place == 0 and (beside := _by_neighbor(step.element, values)) is not None:
         return beside
-    found = target_at(step.points[place], sight, values, also, typed=step.typed_into)
+    found = target_at(step.points[place], sight, values, also, typed=step.typed_into, changed=step.changed)
     if step.icon is not None and named is None and (found is None or PLACEHOLDER.fullmatch(found.text or "")):
         return _icon_in_row(step.icon, step.points[place], sight, values)
     if named is not None and (found is None or not is_readable(found.field or found.text or "")):

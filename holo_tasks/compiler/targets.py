@@ -32,6 +32,8 @@ POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])"
 """A position among several in brackets, in the words of some languages."""
 CAPTIONS = 3
 """The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""
+MOST_CHANGED = 0.9
+"""The share of a box that changes if a press closes it."""
 MOST_ANCHORS = 12
 """The most texts around a target that are tried as its neighbor."""
 
@@ -40,7 +42,13 @@ Shown = Sequence[tuple[Sight, Mapping[str, Value]]]
 
 
 def target_at(
-    point: Point, sight: Sight, values: Mapping[str, Value], also: Shown = (), *, typed: bool = True
+    point: Point,
+    sight: Sight,
+    values: Mapping[str, Value],
+    also: Shown = (),
+    *,
+    typed: bool = True,
+    changed: Box | None = None,
 ) -> Target | None:
     """Return the first description of a control at a point that finds only this control on the picture.
 
@@ -48,9 +56,10 @@ def target_at(
     described with a neighboring text. ``values`` are parameter values: in the target, the parameters stand in their
     place. ``also`` are other pictures of the screen. If the text occurs twice on one of them, a neighboring
     parameter is preferred. Without ``typed`` nothing was typed after the press, so a text among several in one box is
-    a row of a list or a button, and not the text of a field. Returns ``None`` if the control has no text.
+    a row of a list or a button, and not the text of a field. The same holds if all of the box ``changed`` with the
+    press, as a menu that closes. Returns ``None`` if the control has no text.
     """
-    found = (way for way in _descriptions(point, sight, values, typed) if finds(way, point, sight, values))
+    found = (way for way in _descriptions(point, sight, values, typed, changed) if finds(way, point, sight, values))
     first = next(found, None)
     if first is None or not _is_doubled(first, also):
         return first
@@ -134,14 +143,16 @@ def title_of_item(title: str, values: Mapping[str, Value]) -> str:
     return POSITION.sub("*", words) if PLACEHOLDER.search(words) else words
 
 
-def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value], typed: bool) -> Iterator[Target]:
+def _descriptions(
+    point: Point, sight: Sight, values: Mapping[str, Value], typed: bool, changed: Box | None
+) -> Iterator[Target]:
     field = next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(point)), None)
     near = sorted(sight.lines, key=lambda line: _distance(line.box, point))
     apart = near if field is None else _without_neighbors(near, field, (*sight.fields, *sight.colored_fields))
     if field is not None and (
         _is_button(field, apart, values)
         or _is_bar(field, point, near, values)
-        or _is_one_of_several(field, point, sight.size, near, values, typed)
+        or _is_one_of_several(field, point, sight.size, near, values, typed and not _is_replaced(field, changed))
     ):
         field = None  # a button, a tool bar, a list, a page, or a frame around several controls looks like a field
     if field is not None:
@@ -152,6 +163,8 @@ def _descriptions(point: Point, sight: Sight, values: Mapping[str, Value], typed
         yield from (Target(field=templated(line.text, values)) for line in labels)
     pressed = [line for line in _pressed_lines(near, point) if line.text.isascii() or is_readable(line.text)]
     for line in pressed:
+        if _is_row_of_captions(line, point, values):
+            continue
         words = templated(without_mark(line.text), values)
         yield Target(text=words)
         for anchor in _anchors(line, near, values):
@@ -197,7 +210,30 @@ def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str
     inside = [line for line in lines if field.contains(line.box.center) and is_readable(line.text)]
     captions = [line for line in inside if templated(line.text, values) == line.text]
     pressed = next((line for line in captions if hits(line.box, point, of_field=False)), None)
-    return pressed is not None and sum(on_row(line.box, pressed.box) for line in captions) >= CAPTIONS
+    if pressed is None:
+        return False
+    return has_captions(pressed, values) or sum(on_row(line.box, pressed.box) for line in captions) >= CAPTIONS
+
+
+def _is_row_of_captions(line: Line, point: Point, values: Mapping[str, Value]) -> bool:
+    """Return whether OCR read several captions as one text, as of a menu bar, and the press was on one at its side.
+
+    A replay presses the middle of a text, which would be another caption.
+    """
+    return has_captions(line, values) and 4 * abs(point.x - line.box.center.x) > line.box.width
+
+
+def has_captions(line: Line, values: Mapping[str, Value]) -> bool:
+    """Return whether a text looks like several captions: some words, each with a capital, and no value of the item."""
+    words = line.text.split()
+    are_captions = len(words) >= CAPTIONS and all(word[0].isupper() for word in words)
+    return are_captions and templated(line.text, values) == line.text
+
+
+def _is_replaced(field: Box, changed: Box | None) -> bool:
+    """Return whether nearly all of a box changed with the press. A press in a text only moves the caret."""
+    common = None if changed is None else field.intersection(changed)
+    return common is not None and common.area >= MOST_CHANGED * field.area
 
 
 def _is_one_of_several(

@@ -291,3 +291,38 @@ def test_a_button_beside_another_is_identified_by_its_own_text() -> None:
     price = target_at(Point(90, 112), joined, {})
     assert price is not None
     assert price.field == "Price", "a box that is joined to a field may have its label"
+
+
+MENU_BAR = Sight(
+    (
+        Line("prices.txt", Box(220, 10, 90, 16)),
+        Line("File Edit Format Run Options Window Help", Box(20, 40, 320, 16)),
+        *(
+            Line(text, Box(60, top, 8 * len(text), 16))
+            for text, top in (("Undo", 70), ("Paste", 92), ("Find", 114), ("Replace", 136))
+        ),
+    ),
+    SIZE,
+    fields=(Box(56, 64, 200, 94),),
+)
+"""A menu bar that OCR reads as one text, and an open menu, which looks like a field."""
+
+
+def test_captions_that_are_read_as_one_text_identify_none_at_its_side() -> None:
+    assert target_at(Point(72, 48), MENU_BAR, {}) is None, "the middle of the text is another menu"
+    bar = replace(MENU_BAR, fields=(Box(10, 34, 400, 28),))
+    assert target_at(Point(72, 48), bar, {}) is None, "the title of the window is no label of the bar"
+    sentence = replace(MENU_BAR, lines=(Line("Open the list of all orders", Box(20, 40, 320, 16)),))
+    row = target_at(Point(72, 48), sentence, {})
+    assert row is not None
+    assert row.text == "Open the list of all orders"
+
+
+def test_a_row_of_a_menu_that_closes_is_no_field_although_a_text_is_typed_next() -> None:
+    row = target_at(Point(80, 144), MENU_BAR, {}, typed=True, changed=Box(0, 60, 400, 200))
+    assert row is not None
+    assert (row.text, row.field) == ("Replace", None)
+    lines = (Line("Remark:", Box(60, 40, 56, 16)), *MENU_BAR.lines[2:])
+    area = target_at(Point(80, 144), replace(MENU_BAR, lines=lines), {}, typed=True, changed=Box(80, 138, 2, 14))
+    assert area is not None
+    assert area.field == "Remark:", "only the caret of a text area changes"
