@@ -28,6 +28,7 @@ from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_on, ma
 from holo_tasks.compiler.parameters import kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
+from holo_tasks.compiler.searches import searched_value
 from holo_tasks.compiler.steps import key_of_row, target_of
 from holo_tasks.compiler.targets import Shown, has_cut_off_text, is_of_item, is_readable, templated, title_of_item
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
@@ -340,7 +341,8 @@ class StepsBuilder(Builder):
             )
         ]
         # OCR may take an icon before a label for a letter.
-        return [text for text in came if not any(text != one and text.endswith(one) for one in came)][:1]
+        labels = [text for text in came if not any(text != one and text.endswith(one) for one in came)]
+        return labels[:1] or searched_value(step, shown, self.parameters.kinds)
 
     def _label_of_item(self, line: Line, values: Mapping[str, Value]) -> str:
         """Return the words before a value of the item, with its parameter. Returns an empty string without both."""

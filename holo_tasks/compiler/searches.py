@@ -1,0 +1,43 @@
+"""Find the typed values that a program searched for, so that a replay goes on only if it shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from holo_tasks.compiler.recording import RecordedStep
+from holo_tasks.compiler.targets import templated
+from holo_tasks.scripts.params import Kind
+from holo_tasks.scripts.values import PLACEHOLDER, Value
+from holo_tasks.vision.screen_text import Sight, matches
+
+SHORTEST = 3
+"""Fewest characters of such a value. A shorter one may be on the screen by chance."""
+LONGEST_COMMAND = 2
+"""Most characters of a command before the text that it searches for."""
+
+
+def searched_value(
+    step: RecordedStep, shown: Sequence[tuple[Sight, Sight, Mapping[str, Value]]], kinds: Mapping[str, Kind]
+) -> list[str]:
+    """Return the value that was typed by keys alone to go to its place on the screen, such as a row of a list.
+
+    Without such a place, the next keys would change the row of another item. A text in a field that the program
+    reports is no such search. ``shown`` has the screens before and after the step, and the values, of each recording.
+    """
+    said = templated(str(step.arguments.get("content", "")), shown[0][2])
+    found = PLACEHOLDER.search(said)
+    if step.tool != "write" or found is None or step.element.get("role", "terminal") != "terminal":
+        return []
+    if kinds.get(found[1]) not in ("text", "int") or len(said) - len(found[0]) > LONGEST_COMMAND:
+        return []
+    is_there = all(_is_in_place(str(told.get(found[1], "")), before, after) for before, after, told in shown)
+    return [found[0]] if is_there else []
+
+
+def _is_in_place(value: str, before: Sight, after: Sight) -> bool:
+    """Return whether a text is on a screen and, at the same place, on a later one."""
+    if len(value) < SHORTEST:
+        return False
+    old = [line.box for line in before.lines if matches(value, line.text)]
+    new = [line.box for line in after.lines if matches(value, line.text)]
+    return any(one.contains(box.center) for one in new for box in old)
