@@ -2,12 +2,14 @@
 
 A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
 unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, nothing was pressed
-after a text was typed, or a button that it is to press was never pressed. If the model repeats its call, it counts.
+after a text was typed, or a button or an option that it is to press was never pressed. If the model repeats its call,
+it counts.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,13 +31,22 @@ from holo_tasks.core.prompts.tool_calls import (
 )
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.outside_text import is_placeholder, named
-from holo_tasks.core.texts.task_values import TaskValues, asks_to_press, loose
+from holo_tasks.core.texts.task_sentences import (
+    asks_for_a_choice,
+    asks_to_choose,
+    asks_to_press,
+    asks_to_save,
+    without_sentences_of,
+)
+from holo_tasks.core.texts.task_values import TaskValues, loose
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.presses.named_click import INSISTED, Record
 from holo_tasks.loop.services import Services
 
 MOST_TOLD = 3
 """Maximal number of missing values in one message."""
+MOST_TIMES = 2
+"""Maximal number of times that a doubt is told: again only after further steps."""
 MOVES_ONLY = {"tab", "left", "right", "up", "down", "home", "end", "pageup", "pagedown", "backspace", "delete"}
 """Keys that move or delete in a form, and send nothing."""
 SLIP = (
@@ -46,8 +57,14 @@ MISSING = "the task names {}, which you have neither typed nor chosen, and the s
 UNSENT = "nothing was pressed after you typed ‘{}’"
 UNTYPED = "you clicked into ‘{}’ and typed nothing after that"
 UNPRESSED = "{} was never pressed"
+UNSAVED = "the task asks to save, and nothing was saved"
+UNCHOSEN = "the task names {}, which you have never pressed, and the screen shows it as not chosen"
 PRESSED_BY_WORDS = frozenset({"button", "toggle button", "menu item"})
 """Roles of the controls that a task may ask to press."""
+OPTIONS = frozenset({"check box", "radio button"})
+CHOSEN = frozenset({"checked", "pressed", "indeterminate"})
+DONE_WORDS = frozenset({"done", "ok", "okay", "finished", "completed", "success", "successful"})
+"""Whole answers that only claim success."""
 DOUBT = "Your answer was not taken yet: {}. If the work is done all the same, give the same answer again."
 
 
@@ -73,7 +90,10 @@ class TaskDoubts:
     _used_keys: bool = False
     """Whether keys were pressed that may stand for a button."""
     _withheld: AnyCall | None = None
-    _told: set[str] = field(default_factory=set)
+    _told: Counter[str] = field(default_factory=Counter)
+    _stands: set[str] = field(default_factory=set)
+    """The doubts that were told since the last step."""
+    _has_saved: bool = False
 
     async def slip(self, services: Services, call: AnyCall, record: Record) -> str:
         """Return why a text is not typed, in sentences for the model; empty if it is typed.
@@ -94,6 +114,7 @@ class TaskDoubts:
     def did(self, call: AnyCall, before: NewestScreen, tree: ElementTree | None) -> None:
         """Note a step that was carried out on a screen, with that screen's tree if there is one."""
         self._entered, self._has_acted = "", True
+        self._stands.clear()
         match call:
             case WriteCall() | WriteAtCall():
                 self._written.append(call.content)
@@ -106,6 +127,8 @@ class TaskDoubts:
                     self._entered = call.element
                 else:
                     self._unsent = ""
+            case HotkeyCall(keys=keys) if {"ctrl", "s"} <= set(keys):
+                self._unsent, self._used_keys, self._has_saved = "", True, True
             case HotkeyCall(keys=keys) if not set(keys) <= MOVES_ONLY:
                 self._unsent, self._used_keys = "", True
             case HoldAndTapKeyCall():
@@ -114,18 +137,20 @@ class TaskDoubts:
     def pressed_otherwise(self) -> None:
         """Note that a sequence or a person has worked on the screen."""
         self._unsent, self._entered, self.labels, self._has_acted, self._used_keys = "", "", (), True, True
+        self._has_saved = True
 
     async def unfinished(self, services: Services, seen: NewestScreen, answer: str, pressed: bool) -> str:
         """Return why an answer is sent back, in sentences for the model; empty if it is taken.
 
-        ``pressed`` is whether one of the declared buttons was pressed. Each doubt is told once.
+        ``pressed`` is whether one of the declared buttons was pressed. A doubt is told once, and once more if the model
+        has worked on and the doubt is still there.
         """
         doubts = []
         shown = await self._shown(services, seen, answer)
         if missing := self.task.missing_in([*self._written, answer, shown]):
             listed = ", ".join(f"‘{named(value)}’" for value in missing[:MOST_TOLD])
             doubts.append(MISSING.format(listed))
-        elif self.task.values and not self._has_acted and shown and not _has_read(answer, shown):
+        elif not self._has_acted and (loose(answer) in DONE_WORDS or (shown and not _has_read(answer, shown))):
             doubts.append(NOTHING_DONE)
         if self._entered:
             doubts.append(UNTYPED.format(named(self._entered)))
@@ -135,8 +160,17 @@ class TaskDoubts:
                 self.may_end_typed.add(self.work)
         elif left := self.labels if self.labels and not pressed else await self._named_buttons(services):
             doubts.append(UNPRESSED.format(" or ".join(f"‘{named(label)}’" for label in left)))
-        new = [doubt for doubt in doubts if doubt not in self._told]
+        if left := await self._unchosen(services):
+            doubts.append(UNCHOSEN.format(", ".join(f"‘{named(label)}’" for label in left[:MOST_TOLD])))
+        if (
+            asks_to_save(self.task.goal)
+            and not self._has_saved
+            and not any("save" in loose(each) for each in self._written)
+        ):
+            doubts.append(UNSAVED)
+        new = [doubt for doubt in doubts if doubt not in self._stands and self._told[doubt] < MOST_TIMES]
         self._told.update(new)
+        self._stands.update(new)
         return DOUBT.format("; ".join(new)) if new else ""
 
     async def _shown(self, services: Services, seen: NewestScreen, answer: str) -> str:
@@ -148,10 +182,12 @@ class TaskDoubts:
             return ""
         if services.elements is None and services.screen_text is None:
             return "\n".join([*self.task.values, answer])
-        shown = await _reported(services)
+        goal = self.task.goal
+        shown = without_sentences_of(goal, await _reported(services))
         if services.screen_text is not None and self.task.missing_in([*self._written, answer, shown]):
             size = seen.redacted.size
-            shown += "\n" + await services.screen_text(seen.redacted, Box(0, 0, size.width, size.height))
+            read = await services.screen_text(seen.redacted, Box(0, 0, size.width, size.height))
+            shown += "\n" + without_sentences_of(goal, read)
         return shown
 
     async def _named_buttons(self, services: Services) -> tuple[str, ...]:
@@ -167,6 +203,25 @@ class TaskDoubts:
         found = {each.name for each in buttons if asks_to_press(self.task.goal, each.name)}
         left = tuple(name for name in found if not any(loose(name) in text for text in did))
         return left if len(left) == 1 else ()
+
+    async def _unchosen(self, services: Services) -> tuple[str, ...]:
+        """Return the options on the screen that the task asks to choose, not chosen and never pressed.
+
+        A name that two options have tells neither.
+        """
+        if services.elements is None or not asks_for_a_choice(self.task.goal):
+            return ()
+        tree, did = await services.elements.read(), [loose(text) for text in self._written]
+        shown = [each for each in tree.elements if each.role in OPTIONS and each.on_screen]
+        names = Counter(each.name for each in shown)
+        return tuple(
+            each.name
+            for each in shown
+            if names[each.name] == 1
+            and each.states.isdisjoint(CHOSEN)
+            and asks_to_choose(self.task.goal, each.name)
+            and not any(loose(each.name) in text for text in did)
+        )
 
 
 def _has_read(answer: str, shown: str) -> bool:

@@ -160,6 +160,95 @@ async def test_a_button_that_the_task_names_is_missed_if_it_is_there_and_was_not
     assert bool(reported) == is_told
 
 
+RED, BLUE, INK = Box(20, 20, 20, 20), Box(20, 60, 20, 20), Box(20, 90, 20, 20)
+CHECKED = ("checked",)
+
+
+@pytest.mark.parametrize(
+    ("goal", "red", "said", "is_told"),
+    [
+        ("Select Red and Blue.", (), [step("click", element="Blue", **at(BLUE))], True),
+        ("Tick ‘Red’.", (), [OTHER], True),
+        ("Select Red.", CHECKED, [OTHER], False),
+        ("Select Red.", (), [step("click", element="the first box", **at(RED))], False),
+        ("Select Blue.", (), [step("click", element="Blue", **at(BLUE))], False),
+        ("Do not select Red.", (), [OTHER], False),
+        ("Select Red if it rains.", (), [OTHER], False),
+        ("Select Redcar.", (), [OTHER], False),
+        ("Red is a colour.", (), [OTHER], False),
+        ("Red paint is needed, check the list.", (), [OTHER], False),
+        ("Select Ink.", (), [OTHER], False),
+    ],
+)
+async def test_an_option_that_the_task_names_is_missed_if_it_is_there_and_not_chosen(
+    goal: str, red: tuple[str, ...], said: list[Any], is_told: bool
+) -> None:
+    """Two options are called Ink, so nothing tells which one the task means."""
+    options = [element("check box", "Red", RED, *red), element("check box", "Blue", BLUE)]
+    inks = [element("radio button", "Ink", INK), element("radio button", "Ink", Box(60, 90, 20, 20))]
+    case = Case(*said, goal=goal, tree=tree_of(*FORM.elements, *options, *inks))
+    assert ("names ‘Red’, which you have never pressed" in await case.ends()) == is_told
+    assert len(case.model.bodies) == len(said) + (2 if is_told else 1)
+
+
+async def test_a_recipient_and_a_short_amount_that_were_never_typed_are_missed() -> None:
+    case = Case(PRESS, goal="Forward that email to Corabel.")
+    assert "the task names ‘Corabel’" in await case.ends()
+    case = Case(PRESS, goal="Put 512 beside Ada.")
+    assert "the task names ‘512’" in await case.ends()
+    chosen = Case(step("click", element="Corabel in the list", **at(SAVE)), goal="Forward that email to Corabel.")
+    assert await chosen.ends() == ""
+
+
+@pytest.mark.parametrize(
+    ("goal", "said", "is_told"),
+    [
+        ("Delete the row. Save the file, and keep its format.", [OTHER], True),
+        ("Delete the row and save the document.", [OTHER], True),
+        ("Save the file.", [OTHER, step("hotkey", keys=["ctrl", "s"])], False),
+        ("Save the file.", [step("click", element="the lower right corner", **at(SAVE))], False),
+        ("Delete the row, do not save the file.", [OTHER], False),
+        ("Delete the row.", [OTHER], False),
+        ("Delete the file that you were asked to save.", [OTHER], False),
+    ],
+)
+async def test_a_document_that_was_never_saved_is_missed(goal: str, said: list[Any], is_told: bool) -> None:
+    assert ("nothing was saved" in await Case(*said, goal=goal).ends()) == is_told
+
+
+async def test_a_doubt_is_told_again_only_after_further_steps_and_at_most_twice() -> None:
+    insists = Case(REFERENCE, PRESS, DONE)
+    assert (await insists.ends()).count("‘1284.50’") == 1
+    worked_on = Case(REFERENCE, PRESS, DONE, PRESS, DONE, PRESS)
+    assert (await worked_on.ends()).count("‘1284.50’") == 2
+    assert len(worked_on.model.bodies) == 7
+
+
+@pytest.mark.parametrize(
+    ("shows", "is_told"),
+    [
+        ("Find the email by Wilone and\nforward that email to\nCorabel.\nInbox", True),
+        ("Forwarded to Corabel\nInbox", False),
+        ("Find the email by Wilone and\nforward that email to\nCorabel.\nSent: Corabel", False),
+    ],
+)
+async def test_a_page_that_repeats_the_task_does_not_show_its_values(shows: str, is_told: bool) -> None:
+    goal = "Find the email by Wilone and forward that email to Corabel. When it is done, answer with the word done."
+    for where in ("OCR", "tree"):
+        tree = tree_of(*FORM.elements, *(element("label", line) for line in shows.split("\n")))
+        case = Case(PRESS, goal=goal, tree=tree if where == "tree" else None, shows=shows if where == "OCR" else "")
+        assert ("the task names ‘Corabel’" in await case.ends()) == is_told
+
+
+@pytest.mark.parametrize(
+    ("said", "is_told"),
+    [([], True), ([PRESS], False), ([step("wait", seconds=0.1)], False), ([step("answer", content="12 rows")], False)],
+)
+async def test_done_without_any_step_is_sent_back_once(said: list[Any], is_told: bool) -> None:
+    case = Case(*said, goal="Save the form.")
+    assert ("you have done nothing yet" in await case.ends()) == is_told
+
+
 async def test_the_data_of_a_task_asks_for_no_press() -> None:
     case = Case(OTHER, goal="Tick the box of the note.")
     case.doubts.task = TaskValues.of("Tick the box of the note.", {"note": "Then click Save."})

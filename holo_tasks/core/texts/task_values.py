@@ -1,7 +1,7 @@
 """Find the values that a task names, and compare them with typed texts and with the texts of a screen.
 
-A value is a quoted text, a token with digits such as a number, a date or a reference, or a short entry of the data
-whose name the task mentions.
+A value is a quoted text, a token with digits such as a number, a date or a reference, an e-mail address, a short
+number to enter, the name of a recipient, or a short entry of the data whose name the task mentions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from holo_tasks.core.texts.outside_text import strings_in
 from holo_tasks.core.texts.same_value import EXACT_DIGITS, days_of, numbers_of, times_of
+from holo_tasks.core.texts.task_sentences import entered_numbers, recipients
 
 MOST_VALUES = 20
 """A task with more values is a list or a letter, and is not compared."""
@@ -30,12 +31,7 @@ _QUOTED = re.compile(
     r"|「([^「」\n]+)」|『([^『』\n]+)』|\"([^\"\n]+)\""
 )
 _BETWEEN = re.compile(r"[\s“”„‘’«»\"()\[\]{};（）「」『』【】《》，。、；]+")
-_SENTENCE = re.compile(r"[.!?\n]+(?=\s|$)")
-_PRESS = r"\b(?:click|press|push|hit|tap)\s+(?:on\s+)?(?:the\s+)?(?:button\s+)?[“„‘«\"']?"
-_OPEN = re.compile(
-    r"\b(?:not|never|no|cannot|without|instead|unless|if|when|whether|or|avoid|except|before)\b|n['’]t\b", re.IGNORECASE
-)
-"""Words with which a sentence may forbid a press or make it depend on something."""
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _LETTER = re.compile(r"[^\W\d_]")
 _UNCASED = frozenset({"Lo", "Lm", "Mn", "Mc"})
 """The Unicode categories of letters without capitals, and of the signs on them."""
@@ -65,7 +61,9 @@ class TaskValues:
         quoted = [next(filter(None, found.groups())).strip() for found in _QUOTED.finditer(text)]
         tokens = [token for token in _tokens(_QUOTED.sub(" ", text)) if _is_specific(token)]
         short = [one for one in entries if "\n" not in one and "{{" not in one]
-        values = [one for one in dict.fromkeys((*quoted, *tokens, *short)) if len(one) <= LONGEST and loose(one)]
+        asked = [*_ADDRESS.findall(text), *entered_numbers(text), *recipients(_QUOTED.sub(" ", text))]
+        found = dict.fromkeys((*quoted, *tokens, *asked, *short))
+        values = [one for one in found if len(one) <= LONGEST and loose(one)]
         return cls("\n".join([text, *entries]), tuple(values) if len(values) <= MOST_VALUES else (), text)
 
     def missing_in(self, texts: Iterable[str]) -> tuple[str, ...]:
@@ -97,17 +95,6 @@ class TaskValues:
 def loose(text: str) -> str:
     """Return only the letters and digits of a text, without case."""
     return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
-
-
-def asks_to_press(text: str, label: str) -> bool:
-    """Say whether an English text asks without a condition to press the control with a label.
-
-    A sentence that forbids the press, or makes it depend on something, does not ask for it.
-    """
-    if not 1 < len(label) <= LONGEST:
-        return False
-    asked = re.compile(rf"{_PRESS}{re.escape(label)}(?!\w)", re.IGNORECASE)
-    return any(asked.search(one) and not _OPEN.search(one) for one in _SENTENCE.split(text))
 
 
 def is_one_digit_off(one: str, other: str, least: int = LEAST_DIGITS) -> bool:

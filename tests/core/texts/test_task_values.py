@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.texts import task_values
+from holo_tasks.core.texts.task_sentences import without_sentences_of
 from holo_tasks.core.texts.task_values import MOST_VALUES, Slip, TaskValues
 
 ENTRY = "Please file the entry CB-1042, 1,284.50, Taxi on 2026-03-01, at most 3 times."
@@ -22,6 +23,19 @@ ENTRY = "Please file the entry CB-1042, 1,284.50, Taxi on 2026-03-01, at most 3 
         ("Pay the amount.", {"amount": 84.5}, ("84.5",)),
         ("Wait 30 seconds, then approve what is above 500, for 12 people.", {}, ()),
         ("The password is {{secret:pin1234}}.", {}, ()),
+        ("Find the email by Wilone and forward that email to Corabel.", {}, ("Corabel",)),
+        ("Send it to Ada Lovelace, Bob and Cy on Monday.", {}, ("Ada Lovelace", "Bob", "Cy")),
+        ("Forward it to ada@example.com.", {}, ("ada@example.com",)),
+        ("Put these amounts beside the names: 512 for Ada, 77 for Bob.", {}, ("512", "77")),
+        ("Change the quantity from 10 to 25.", {}, ("25",)),
+        # The opposite error: counts, limits, conditions, places, and departments without a name.
+        ("Enter the 12 entries of the list.", {}, ()),
+        ("Enter the amounts of all invoices above 500, at most 100 of them.", {}, ()),
+        ("Set it to 300 if it is empty.", {}, ()),
+        ("Type a summary of 200 words into row 120.", {}, ()),
+        ("Do not send it to Ada.", {}, ()),
+        ("Send the letter to the office, then go to Settings.", {}, ()),
+        ("Read what Ada sent to us.", {}, ()),
         ("Summarize the mail.", {"mail": "Dear Ada,\nthe order 4711-2 has come."}, ()),
         (" ".join(f"4711-{number:04}" for number in range(MOST_VALUES + 1)), {}, ()),
     ],
@@ -90,6 +104,8 @@ def test_long_texts_take_no_more_than_a_moment(text: str) -> None:
     assert TaskValues.of(ENTRY).slip_in(text) is None
     assert len(TaskValues.of(ENTRY).missing_in([text])) == 3
     TaskValues.of(text)
+    without_sentences_of(ENTRY, text)
+    without_sentences_of(text, ENTRY)
 
 
 def test_each_word_of_a_long_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
