@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import wave
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -116,6 +117,16 @@ async def seen(desktop: VirtualDesktop) -> list[str]:
     return titles
 
 
+async def shows(desktop: VirtualDesktop, word: str) -> bool:
+    """Wait for a window whose title has a word."""
+    for _ in range(200):
+        await desktop.look()
+        if any(word in window.title for window in await desktop.windows()):
+            return True
+        await asyncio.sleep(0.1)
+    return False
+
+
 async def beside(somebody: Somebody, theirs: str, ours: str, until: Callable[..., object], **how: object) -> None:
     """Open a document on a desktop while a person has an instance of the program on their own display."""
     somebody.start(theirs)
@@ -158,6 +169,38 @@ async def test_an_editor_stores_its_session_in_the_profile_and_not_in_the_home(h
         assert await until(lambda: (folder / "data" / "org.gnome.TextEditor").exists())
     assert not (home / ".local" / "share" / "org.gnome.TextEditor").exists()
     assert (folder / "data" / session).exists() == (profiles == "kept")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("jedit"), reason="needs the Debian package jedit")
+async def test_jedit_opens_its_file_on_the_desktop_though_a_person_has_it_open(somebody, home, until):
+    java = f"-Duser.home={home}"  # Java takes the home folder from the list of users
+    (home / "theirs.txt").write_text("theirs\n")
+    (home / "ours.txt").write_text("ours\n")
+    somebody.start(f"env JAVA_TOOL_OPTIONS={java} jedit -nosplash {home}/theirs.txt")
+    assert await until(lambda: any("theirs.txt" in title for title in somebody.titles()))
+    assert await until((home / ".jedit" / "server").exists)
+    app = f"jedit -nosplash {home}/ours.txt"
+    async with VirtualDesktop(app=app, app_timeout_s=SLOW_S, env={"JAVA_TOOL_OPTIONS": java}) as desktop:
+        assert await shows(desktop, "ours.txt")
+        assert not any("ours.txt" in title for title in somebody.titles())
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("audacity"), reason="needs the Debian package audacity")
+async def test_audacity_opens_its_file_on_the_desktop_though_a_person_has_it_open(somebody, home, until):
+    """The settings name the folder for temporary files, and that folder holds the mark of a running instance."""
+    settings, song, temporary = home / ".config/audacity/audacity.cfg", home / "ours.wav", home / "temporary"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[GUI]\nShowSplashScreen=0\n[Directories]\nTempDir={temporary}\n")
+    with wave.open(str(song), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(b"\0\0" * 8000)
+    somebody.start("audacity")
+    assert await until(lambda: any("Audacity" in title for title in somebody.titles()))
+    async with VirtualDesktop(app=f"audacity {song}", app_timeout_s=SLOW_S) as desktop:
+        assert await shows(desktop, "ours")
+        assert not any("ours" in title for title in somebody.titles())
 
 
 async def test_a_gtk_program_opens_its_file_on_the_desktop_though_a_person_has_it_open(somebody, until):

@@ -125,6 +125,37 @@ def _mend_firefox(profile: Path) -> None:
         (profile / name).unlink(missing_ok=True)
 
 
+def _forget_instance(profile: Path) -> None:
+    """Remove the port of a jEdit that was killed."""
+    (profile / "server").unlink(missing_ok=True)
+
+
+def _seed_audacity(profile: Path) -> None:
+    """Start without the welcome window."""
+    _audacity_settings(profile).parent.mkdir(parents=True)
+    _audacity_settings(profile).write_text("[GUI]\nShowSplashScreen=0\n", encoding="utf-8")
+
+
+def _mend_audacity(profile: Path) -> None:
+    """Forget the folder for temporary files and the unsaved projects of the last desktop."""
+    file = _audacity_settings(profile)
+    with contextlib.suppress(OSError, ValueError):
+        parts = re.split(r"^(?=\[)", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        kept = [part for part in parts if not part.startswith(("[ActiveProjects]", "[Directories"))]
+        file.write_text("".join(kept), encoding="utf-8")
+
+
+def _audacity_settings(profile: Path) -> Path:
+    return profile / "config" / "audacity" / "audacity.cfg"
+
+
+def _settings_folders(profile: Path) -> dict[str, str]:
+    """Return the variables for settings folders in a profile."""
+    return {f"XDG_{name}_HOME": str(profile / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+
+
+FOLDERS = ("`env HOME=FOLDER` before it", re.compile(r"(HOME|XDG_(CONFIG|DATA|STATE|CACHE)_HOME)="))
+"""How a command names settings folders."""
 BROWSER = ProgramKind(
     re.compile(f"{CHROMIUM.pattern}|{OTHER_CHROMIUM.pattern}"),
     "--user-data-dir=FOLDER",
@@ -151,13 +182,23 @@ KINDS = (
         _seed_firefox,
         _mend_firefox,
     ),
+    ProgramKind(
+        re.compile("jedit"),
+        "-settings=FOLDER",
+        re.compile(r"-(no)?(settings|server)(=|$)"),
+        lambda profile: [f"-settings={profile}", "-norestore"],
+        _leave_unchanged,
+        _forget_instance,
+    ),
+    ProgramKind(
+        re.compile("audacity"), *FOLDERS, lambda profile: [], _seed_audacity, _mend_audacity, _settings_folders
+    ),
 )
 BUS_SERVICE = ProgramKind(
     re.compile(r"(?!)"),  # recognized by `is_bus_service`
-    "`env HOME=FOLDER` before it",
-    re.compile(r"(HOME|XDG_(CONFIG|DATA|STATE|CACHE)_HOME)="),
+    *FOLDERS,
     lambda profile: [],
     _leave_unchanged,
     _leave_unchanged,
-    lambda profile: {f"XDG_{name}_HOME": str(profile / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")},
+    _settings_folders,
 )

@@ -15,6 +15,7 @@ from holo_tasks.desktop.profiles.wrappers import command_in_terminal, files_of_p
 OPTIONS = {
     "-env:UserInstallation=": ("libreoffice", "libreoffice24.8", "soffice", "localc", "lowriter"),
     "--user-data-dir=": ("chromium", "google-chrome", "google-chrome-stable", "microsoft-edge", "code"),
+    "-settings=": ("jedit",),
     "--profile": ("firefox", "firefox-esr", "thunderbird", "librewolf"),
 }
 
@@ -48,6 +49,35 @@ def test_a_program_is_recognized_behind_links_scripts_and_env(tmp_path: Path) ->
     program(tmp_path, "sheets", f'#!/bin/sh\n{tmp_path}/sheet "$@"\n')
     assert [file.name for file in files_of_program("sheets", str(tmp_path))] == ["sheets", "sheet", "office", "soffice"]
     assert given(["env", "LANG=C", "sheets", "a.ods"], tmp_path)[3].startswith("-env:UserInstallation=")
+
+
+def kept_by(command: list[str], folder: Path) -> Path:
+    """Return the kept profile's folder after one more start; its lock is free again."""
+    desktop = folder / "desktop"
+    desktop.mkdir(exist_ok=True)
+    found = profile_for(command, str(folder), desktop, folder / "kept", (), None).folder
+    assert found is not None
+    return found
+
+
+def test_audacity_forgets_unsaved_projects_and_temporary_files_of_the_last_start(tmp_path: Path) -> None:
+    program(tmp_path, "audacity")
+    settings = kept_by(["audacity", "a.wav"], tmp_path) / "config" / "audacity" / "audacity.cfg"
+    assert settings.read_text() == "[GUI]\nShowSplashScreen=0\n"
+    settings.write_text("A=1\n[ActiveProjects]\n/tmp/a=1\n[GUI]\nB=2\n[Directories]\nTempDir=/tmp/b\n")
+    kept_by(["audacity"], tmp_path)
+    assert settings.read_text() == "A=1\n[GUI]\nB=2\n"
+
+
+def test_a_killed_jedit_leaves_no_port_in_a_kept_profile(tmp_path: Path) -> None:
+    program(tmp_path, "jedit")
+    folder = kept_by(["jedit"], tmp_path)
+    for name in ("server", "properties"):
+        (folder / name).write_text("4711")
+    kept_by(["jedit"], tmp_path)
+    assert [file.name for file in folder.iterdir()] == ["properties"]
+    for own in ("-settings=/srv", "-noserver", "-server=other"):
+        assert given(["jedit", own], tmp_path) == ["jedit", own]
 
 
 def test_an_electron_program_is_recognized_by_its_files(tmp_path: Path) -> None:
