@@ -63,8 +63,6 @@ PRESSED_BY_WORDS = frozenset({"button", "toggle button", "menu item"})
 """Roles of the controls that a task may ask to press."""
 OPTIONS = frozenset({"check box", "radio button"})
 CHOSEN = frozenset({"checked", "pressed", "indeterminate"})
-DONE_WORDS = frozenset({"done", "ok", "okay", "finished", "completed", "success", "successful"})
-"""Whole answers that only claim success."""
 DOUBT = "Your answer was not taken yet: {}. If the work is done all the same, give the same answer again."
 
 
@@ -150,7 +148,7 @@ class TaskDoubts:
         if missing := self.task.missing_in([*self._written, answer, shown]):
             listed = ", ".join(f"‘{named(value)}’" for value in missing[:MOST_TOLD])
             doubts.append(MISSING.format(listed))
-        elif not self._has_acted and (loose(answer) in DONE_WORDS or (shown and not _has_read(answer, shown))):
+        elif self.task.values and not self._has_acted and shown and not _has_read(answer, shown):
             doubts.append(NOTHING_DONE)
         if self._entered:
             doubts.append(UNTYPED.format(named(self._entered)))

@@ -240,15 +240,6 @@ async def test_a_page_that_repeats_the_task_does_not_show_its_values(shows: str,
         assert ("the task names ‘Corabel’" in await case.ends()) == is_told
 
 
-@pytest.mark.parametrize(
-    ("said", "is_told"),
-    [([], True), ([PRESS], False), ([step("wait", seconds=0.1)], False), ([step("answer", content="12 rows")], False)],
-)
-async def test_done_without_any_step_is_sent_back_once(said: list[Any], is_told: bool) -> None:
-    case = Case(*said, goal="Save the form.")
-    assert ("you have done nothing yet" in await case.ends()) == is_told
-
-
 async def test_the_data_of_a_task_asks_for_no_press() -> None:
     case = Case(OTHER, goal="Tick the box of the note.")
     case.doubts.task = TaskValues.of("Tick the box of the note.", {"note": "Then click Save."})
