@@ -247,9 +247,10 @@ def _varying(text: str) -> str:
 def is_message(text: str) -> bool:
     """Return whether a text looks like a message of the program, and not like a value: its later words are small.
 
-    A day or a time, such as “28th November at 10:05pm”, is another one in the next run.
+    A day or a time, such as “28th November at 10:05pm”, is another one in the next run. A text that ends in an
+    ellipsis, such as “Saving document...”, says that the program is at work, and passes.
     """
-    if text[:1].isdigit() or _CLOCK.search(text):
+    if text[:1].isdigit() or _CLOCK.search(text) or text.rstrip().endswith(("..", "…")):
         return False
     words = [word for word in text.replace(":", " ").split() if word[:1].isalpha()]
     if len(words) == 1:

@@ -21,8 +21,9 @@ def searched_value(
 ) -> list[str]:
     """Return the value that was typed by keys alone to go to its place on the screen, such as a row of a list.
 
-    Without such a place, the next keys would change the row of another item. A text in a field that the program
-    reports is no such search. ``shown`` has the screens before and after the step, and the values, of each recording.
+    Without such a place, the next keys would change the row of another item. A text typed into a field that
+    the program reports does not count. ``shown`` has the screens before and after the step, and the values, of each
+    recording.
     """
     said = templated(str(step.arguments.get("content", "")), shown[0][2])
     found = PLACEHOLDER.search(said)

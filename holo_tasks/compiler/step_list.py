@@ -30,7 +30,15 @@ from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.searches import searched_value
 from holo_tasks.compiler.steps import key_of_row, target_of
-from holo_tasks.compiler.targets import Shown, has_cut_off_text, is_of_item, is_readable, templated, title_of_item
+from holo_tasks.compiler.targets import (
+    Shown,
+    has_cut_off_text,
+    is_of_item,
+    is_readable,
+    templated,
+    title_of_item,
+    without_other_values,
+)
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.window_titles import CUT
@@ -294,7 +302,8 @@ class StepsBuilder(Builder):
         values = {name: value for name, value in self._done(visit, step)[0][2].items() if kinds[name] in NAMING}
         texts = [templated(text, values) for text in numbered(step.element, "text")]
         told = [text for text in texts if PLACEHOLDER.search(text) and not is_of_item(text, self._private)]
-        return [{"name": text, "within": title_of_item(within, values), "text": text} for text in told[:1]]
+        names = [without_other_values(text) for text in told[:1]]
+        return [{"name": name, "within": title_of_item(within, values), "text": name} for name in names]
 
     def _is_known(self, screen: int, shown: Shown) -> bool:
         """Return whether readable texts distinguish a screen from all others. Otherwise OCR may have read it badly."""

@@ -18,7 +18,7 @@ from holo_tasks.compiler.targets import (
     title_of_item,
 )
 from holo_tasks.core.elements.element_anchors import FIELDS, numbered
-from holo_tasks.core.elements.elements import CELLS, ROWS
+from holo_tasks.core.elements.elements import CELLS, PLACE_NAME, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Point
@@ -129,6 +129,7 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
 
     A name with a value of the item and more becomes a pattern if the control is a row, because its other columns
     differ. An option that is the value alone must be it for the next item, too, and not a longer one that begins so.
+    The name of a cell such as *B1* is its place in the table of a letter, whatever its row is for.
     """
     role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
     within = _within(step.element, values)
@@ -136,7 +137,7 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
         return Target(role=role, within=within)  # the only field there
     if not role or not name or role in NO_TARGETS or step.element.get("alike", "1") != "1":
         return None
-    if step.element.get("named_by_value"):
+    if step.element.get("named_by_value") or (role in CELLS and PLACE_NAME.fullmatch(name)):
         return None
     pressed = [line.text for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
     words = [text for text in pressed if is_readable(text)]
@@ -169,7 +170,7 @@ def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None
 
 
 def _may_be(text: str, name: str) -> bool:
-    """Return whether a text may be a name that OCR read badly, or is a part of it, or it a part of the text.
+    """Return whether a text may be a name that OCR read badly, or one is a part of the other.
 
     OCR joins a symbol and the word beside it, as in *XCose* for *Close*. A replay compares the two again.
     """

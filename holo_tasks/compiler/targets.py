@@ -143,6 +143,22 @@ def title_of_item(title: str, values: Mapping[str, Value]) -> str:
     return POSITION.sub("*", words) if PLACEHOLDER.search(words) else words
 
 
+def without_other_values(text: str) -> str:
+    """Return a text with parameters, and ``*`` for each later word that may be another value of the item.
+
+    In ``Order {number} of Haas`` that is the name of the customer. Words in small letters, as in a message, are kept.
+    """
+    found = PLACEHOLDER.search(text)
+    if found is None:
+        return text
+    words = [
+        "*" if "{" not in word and any(sign.isupper() or sign.isdigit() for sign in word) else word
+        for word in text[found.end() :].split(" ")[1:]
+    ]
+    runs = [word for number, word in enumerate(words) if word != "*" or words[number - 1 : number] != ["*"]]
+    return " ".join([text[: found.end()] + text[found.end() :].split(" ")[0], *runs])
+
+
 def _descriptions(
     point: Point, sight: Sight, values: Mapping[str, Value], typed: bool, changed: Box | None
 ) -> Iterator[Target]:

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import PLACE_NAME, Element, ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
@@ -88,8 +88,6 @@ ROOM, AROUND = 8, 3
 MOST_OF, HIGH = 0.6, 60
 KEPT = 2048
 """Number of places whose text is cached by their pixels."""
-_PLACE = re.compile(r"[A-Z]{1,3}[1-9]\d{0,6}")
-"""Name of a cell of a spreadsheet, such as ``B12``."""
 _SHORTCUT = re.compile(r"(?:ctrl|shift|alt|super|meta|cmd|f\d+|.*\+.*|\W+|\d+)", re.IGNORECASE)
 
 
@@ -452,7 +450,7 @@ def _texts(element: Element) -> tuple[str, ...]:
     """
     if element.role not in WRITTEN_ON or not element.name:
         return element.name, element.value
-    in_sheet = element.role == "cell" and element.value and _PLACE.fullmatch(element.name)
+    in_sheet = element.role == "cell" and element.value and PLACE_NAME.fullmatch(element.name)
     return (element.name, element.value) if in_sheet else (element.name,)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.compiler.answers import is_message
+from holo_tasks.compiler.targets import without_other_values
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
@@ -412,8 +413,12 @@ def test_an_empty_cell_of_a_sheet_is_not_described_by_its_neighbors(tmp_path: Pa
     assert ("does not report its cells" in str(told)) is left
 
 
-def test_a_dialog_has_to_name_the_item_itself(tmp_path: Path) -> None:
-    """The list below the dialog names every item."""
+@pytest.mark.parametrize(
+    ("title", "required", "other"),
+    [("{}", "{number}", "{}"), ("Order {} of Haas", "Order {number} of *", "Order {} of Baker")],
+)
+def test_a_dialog_has_to_name_the_item_itself(tmp_path: Path, title: str, required: str, other: str) -> None:
+    """The list below the dialog names every item. Another value of the item in the dialog is another one next time."""
 
     def shown(number: str) -> tuple[Page, Tree]:
         over = listed()
@@ -424,20 +429,18 @@ def test_a_dialog_has_to_name_the_item_itself(tmp_path: Path) -> None:
         tree.add("button", "Store", Box(300, 360, 60, 20), box)
         return replace(over, texts=texts), tree
 
-    first, (over, tree) = Tree().table(), shown("AB-1207")
+    first, (over, tree) = Tree().table(), shown(title.format("AB-1207"))
     acts = [
         Act(listed(), click="Open", element=first.facts("button", "Open")),
         Act(over, click="Store", element=tree.facts("button", "Store")),
     ]
     trace = record(tmp_path, "names", "Store a note to AB-1207.", acts, listed(said="Note stored"), "")
     playbook, _, _ = compiled(tmp_path, trace, params=("number=AB-1207",))
-    assert playbook.goals["look-up"].steps[1].before == (
-        ShownElement(name="{number}", within="Add note", text="{number}"),
-    )
+    assert playbook.goals["look-up"].steps[1].before == (ShownElement(name=required, within="Add note", text=required),)
 
     def pressed(number: str, named: str) -> list[str]:
         history: list[Turn] = []
-        for now, tree in ((listed(), Tree().table()), shown(named)):
+        for now, tree in ((listed(), Tree().table()), shown(other.format(named))):
             sight = replace(sight_of(now), elements=tree.tree)
             call = dict(follow(playbook, "look-up", {"number": number}, history, sight).step["tool_call"])
             history.append(Turn(call["tool_name"], "Click Open.", call))
@@ -445,6 +448,7 @@ def test_a_dialog_has_to_name_the_item_itself(tmp_path: Path) -> None:
 
     assert pressed("CD-3391", "CD-3391") == ["click", "click"]
     assert pressed("CD-3391", "AB-1208") == ["click", "wait"]
+    assert pressed("CD-3391", "CD-33910") == ["click", "wait"]
 
 
 def test_a_label_with_an_icon_before_it_is_required_once(tmp_path: Path) -> None:
@@ -478,9 +482,10 @@ def test_an_item_that_a_list_named_before_is_no_evidence_of_the_end(tmp_path: Pa
     [
         *(("Note 703 added", True), ("Record saved.", True), ("Stored", True)),
         *(("28th November 2026 at 10:05pm", False), ("Changed at 10:05", False), ("Berg And Sons", False)),
+        *(("Saving document...", False), ("Document saved", True), ("Saving…", False)),
     ],
 )
-def test_a_day_or_a_time_is_no_message(text: str, yes: bool) -> None:
+def test_a_day_a_time_or_a_message_that_passes_is_no_message(text: str, yes: bool) -> None:
     assert is_message(text) is yes
 
 
@@ -531,3 +536,18 @@ def test_a_value_that_was_only_pressed_becomes_a_parameter(tmp_path: Path) -> No
     assert "AB-1207" not in text
     with pytest.raises(InvalidUsage, match="No run contains"):
         compiled(tmp_path, trace, params=("number=AB-9999",))
+
+
+@pytest.mark.parametrize(
+    ("title", "kept"),
+    [
+        ("Order {number} of Haas", "Order {number} of *"),
+        ("Order {number} of Haas Ltd 12", "Order {number} of *"),
+        ("Order {number} of {customer}", "Order {number} of {customer}"),
+        ("Invoice {number} is locked", "Invoice {number} is locked"),
+        ("Edit {number}/2026", "Edit {number}/2026"),
+        ("No Parameter Here", "No Parameter Here"),
+    ],
+)
+def test_a_later_word_with_a_capital_or_a_digit_may_be_another_value(title: str, kept: str) -> None:
+    assert without_other_values(title) == kept

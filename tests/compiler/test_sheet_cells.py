@@ -102,6 +102,25 @@ def test_a_cell_of_a_form_is_found_by_its_place_and_label(tmp_path: Path) -> Non
         pressed(sheet([FORM[0], ["Clerk", ""], *FORM[1:]]), target)
 
 
+@pytest.mark.parametrize(("written", "by_name"), [("", False), ("A4", True)])
+def test_a_cell_outside_a_sheet_is_found_by_a_name_like_a_place_only_if_that_is_written_on_it(
+    tmp_path: Path, written: str, by_name: bool
+) -> None:
+    """The table of a letter has such names. With its rows in another order, A4 is another field."""
+    tree = ElementTree(
+        (
+            Element(0, "window", "Letter", frozenset({SHOWING}), Box(0, 0, 720, 420), -1, "office", 1),
+            Element(1, "table", "Fields", frozenset({SHOWING}), Box(0, 40, 720, 320), 0, "office", 1),
+            Element(2, "cell", "A4", frozenset({SHOWING}), Box(140, 55, 220, 34), 1, "office", 1),
+        )
+    )
+    shown = page((20, 10, "ORDERS"), (20, 62, "Remark"), *([(150, 62, written)] if written else []))
+    acts = [Act(shown, click="ORDERS", at=Point(160, 72), element=facts(tree, "A4")), Act(shown, write="late")]
+    trace = record(tmp_path, "letter", "Enter the remark of CD-3391.", acts, page((20, 10, "SAVED")), "done")
+    _, _, text = compiled(tmp_path, trace, params=("remark=late",))
+    assert ("name: A4" in text) is by_name, text
+
+
 def test_a_cell_that_was_filled_may_be_filled_again(tmp_path: Path) -> None:
     playbook, text = made(tmp_path, "filled", sheet(FORM), "B2")
     assert "empty" not in text

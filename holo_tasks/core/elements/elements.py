@@ -95,7 +95,7 @@ SHEET = frozenset({"editable", "manages descendants"})
 ALERTS = frozenset({"alert", "alert dialog"})
 TEXTS = frozenset({"label", "heading", "paragraph"})
 
-_PLACE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
+PLACE_NAME = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 """Name of a cell of a spreadsheet, such as ``B12``."""
 How = Literal["cache", "walk", "none"]
 
@@ -306,7 +306,7 @@ class ElementTree:
     def place_in_sheet(self, element: Element) -> SheetPlace | None:
         """Return the place of a cell in a spreadsheet, which the cell's name says; ``None`` for any other element."""
         above = self.parent(element)
-        found = _PLACE.fullmatch(element.name) if element.role == "cell" else None
+        found = PLACE_NAME.fullmatch(element.name) if element.role == "cell" else None
         if found is None or above is None or not above.states >= SHEET:
             return None
         return SheetPlace(int(found[2]), found[1])
