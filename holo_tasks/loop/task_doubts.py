@@ -3,7 +3,7 @@
 A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
 unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, nothing was pressed
 after a text was typed, or a button or an option that it is to press was never pressed. If the model repeats its call,
-it counts.
+it counts. A doubt that is left after further steps is told once more.
 """
 
 from __future__ import annotations

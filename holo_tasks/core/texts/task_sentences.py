@@ -1,4 +1,4 @@
-"""Read in the English sentences of a task what it asks to press, to choose, to enter, and whom it names as recipient.
+"""Find the requests in the English sentences of a task: to press, choose, save or enter something, or to send it.
 
 A sentence that forbids something, or makes it depend on something, asks for nothing.
 """
@@ -86,7 +86,8 @@ def recipients(text: str) -> Iterator[str]:
 def without_sentences_of(task: str, shown: str) -> str:
     """Return the texts of a screen without the sentences that it repeats from the task, also over several lines.
 
-    A page with an exercise and a list of work show the task from the start: that is no proof that it is done.
+    A page with an exercise, or with a list of work, shows the task from the start. So it does not prove that the work
+    is done.
     """
     for one in _SENTENCE.split(task):
         signs = [sign for sign in one if sign.isalnum()]

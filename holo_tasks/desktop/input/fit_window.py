@@ -15,9 +15,9 @@ REQUEST, FULL_SCREEN = "_NET_MOVERESIZE_WINDOW", "_NET_WM_STATE_FULLSCREEN"
 
 
 def fit_active_window(link: XConnection, pulse: Pinger) -> bool:
-    """Move and shrink the active window so that all of it is on the screen; return whether its place has changed.
+    """Move and shrink the active window so that its whole frame is on the screen; return whether its place has changed.
 
-    A window that is on the screen already stays as it is, and so does one that fills the screen on purpose.
+    A window that is on the screen already is not changed, and neither is one that fills the screen on purpose.
     """
     if link.atom(REQUEST) not in link.numbers(link.root, "_NET_SUPPORTED"):
         return False

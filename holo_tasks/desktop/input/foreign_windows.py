@@ -41,7 +41,7 @@ class ForeignWindows:
     def behind(self, *, covering: bool) -> bool:
         """Put foreign windows behind the program if one has the keyboard or, with ``covering``, lies over the program.
 
-        It does nothing if one of them is large, or may be part of the work. Returns whether it did.
+        It does nothing if such a window is large, or may be part of the work. Returns whether it did.
         """
         own, foreign = self._sorted()
         if not own or not foreign:
@@ -82,7 +82,7 @@ class ForeignWindows:
             self._left_alone |= {each.id for each in self._sorted()[1] if each.active and each.id != self._active}
 
     def _has_none(self) -> bool:
-        """Return whether the windows are those of the last check, and none of them was foreign."""
+        """Return whether the windows are those of the last check, and that one found no foreign window."""
         clients = frozenset(self._link.numbers(self._link.root, "_NET_CLIENT_LIST_STACKING"))
         return clients == self._clients and not any(self._known.values())
 
