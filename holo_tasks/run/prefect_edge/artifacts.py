@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from prefect.artifacts import (
     acreate_table_artifact,
     aupdate_progress_artifact,
 )
+from prefect.context import AsyncClientContext
 from prefect.exceptions import PrefectException
 from prefect.logging.handlers import APILogHandler
 
@@ -34,7 +35,7 @@ logger = logging.getLogger("holo_tasks.run.prefect_edge.artifacts")
 async def publish_markdown(key: str, markdown: str, description: str) -> UUID | None:
     """Publish a Markdown page on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
-        acreate_markdown_artifact(
+        lambda: acreate_markdown_artifact(
             markdown=scrub_text(markdown), key=artifact_key(scrub_text(key)), description=scrub_text(description)
         )
     )
@@ -44,21 +45,23 @@ async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description
     """Publish a table on the current flow run; return its id, or ``None`` if that fails or times out."""
     table = [dict(scrub_data(row)) for row in rows]
     return await _patiently(
-        acreate_table_artifact(table=table, key=artifact_key(scrub_text(key)), description=scrub_text(description))
+        lambda: acreate_table_artifact(
+            table=table, key=artifact_key(scrub_text(key)), description=scrub_text(description)
+        )
     )
 
 
 async def publish_link(key: str, link: str, description: str) -> UUID | None:
     """Publish a link on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
-        acreate_link_artifact(link=link, link_text=description, key=artifact_key(key), description=description)
+        lambda: acreate_link_artifact(link=link, link_text=description, key=artifact_key(key), description=description)
     )
 
 
 async def publish_progress(key: str, percent: float, description: str) -> UUID | None:
     """Publish a progress bar on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
-        acreate_progress_artifact(
+        lambda: acreate_progress_artifact(
             progress=percent, key=artifact_key(scrub_text(key)), description=scrub_text(description)
         )
     )
@@ -66,7 +69,8 @@ async def publish_progress(key: str, percent: float, description: str) -> UUID |
 
 async def update_progress(artifact: UUID, percent: float, description: str) -> None:
     """Set the percentage and description of a progress bar."""
-    await _patiently(aupdate_progress_artifact(artifact, progress=percent, description=scrub_text(description)))
+    text = scrub_text(description)
+    await _patiently(lambda: aupdate_progress_artifact(artifact, progress=percent, description=text))
 
 
 async def flush_logs() -> None:
@@ -75,14 +79,23 @@ async def flush_logs() -> None:
         await asyncio.wait_for(APILogHandler.aflush(), PATIENCE_S)
 
 
-async def _patiently(publishing: Awaitable[UUID]) -> UUID | None:
+async def _patiently(publish: Callable[[], Awaitable[UUID]]) -> UUID | None:
     try:
-        return await asyncio.wait_for(publishing, PATIENCE_S)
-    except (TimeoutError, httpx.HTTPError, PrefectException) as error:
+        return await asyncio.wait_for(_published(publish), PATIENCE_S)
+    except (TimeoutError, RuntimeError, httpx.HTTPError, PrefectException) as error:
         logger.warning(
             "Prefect did not take an artifact (%s); the trace has it all.", str(error) or type(error).__name__
         )
         return None
+
+
+async def _published(publish: Callable[[], Awaitable[UUID]]) -> UUID:
+    """Publish an artifact, with another client if the flow run that owns the context's client has ended meanwhile."""
+    try:
+        return await publish()
+    except RuntimeError:
+        AsyncClientContext.__var__.set(None)  # type: ignore[arg-type]  # Prefect takes this for no client
+        return await publish()
 
 
 def artifact_key(text: str) -> str:
