@@ -20,6 +20,7 @@ from holo_tasks.agent.playbooks.replay_task import Replay
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
+from holo_tasks.core.ports import ReportsWindows
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.prompts.transcript import ModelStep, Transcript
@@ -143,6 +144,8 @@ class Layers:
         if not last or PERSON in self.options.order:  # the next layer comes before a hand-off by this one
             self.walk.services = replace(self.walk.services, person=None)
         brain = self._brain(layer)
+        if brain is None:
+            self._report_windows()
         self._replay = self._replay_of(brain)
         self._replay_results = self._replay_results_of(brain)
         executor = self._executor(layer)
@@ -400,6 +403,12 @@ class Layers:
                 "with an effect is not clicked again."
             )
         self._effect_buttons.declare([label for label in labels if "{" not in label])
+
+    def _report_windows(self) -> None:
+        """Let the frames of the model's steps contain the windows, whose titles a compiled playbook requires."""
+        desktop = self.run.desktop
+        if isinstance(desktop, ReportsWindows) and not getattr(desktop, "far", ""):
+            desktop.tells_windows = True
 
     def _check_windows(self) -> None:
         script = self.options.script

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from holo_tasks.compiler.answers import Answer, RecordedAnswer, answer_of, value_of
-from holo_tasks.compiler.effects import new_texts, state_of, windows_of
+from holo_tasks.compiler.effects import new_texts, state_of
 from holo_tasks.compiler.marks import covering, identity_of, is_label, marks_of
 from holo_tasks.compiler.parameters import Parameters
 from holo_tasks.compiler.paths import TYPING, Visit
@@ -17,6 +17,7 @@ from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import Shown, is_of_item, templated
+from holo_tasks.compiler.titles import windows_of
 from holo_tasks.compiler.variants import with_variants
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.values import Value, fill

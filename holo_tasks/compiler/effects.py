@@ -7,15 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep
-from holo_tasks.compiler.targets import is_of_item, templated
-from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
 MOST = 2
 """The most texts that are required after a step."""
-_PATTERNS = frozenset(f"*{{}}{CUT}")
-"""Characters with a meaning in a title pattern. A shortened title may end in a part of an item's value."""
 
 
 def new_texts(
@@ -54,28 +50,6 @@ def new_texts(
     items = identity_of([(one.sight, told) for one, told in zip(after, values, strict=True)], long)
     pairs = list(zip(before, values, strict=True))
     return [*new, *(text for text in items if not any(one.sight.has(fill(text, told)) for one, told in pairs))]
-
-
-def windows_of(
-    steps: Sequence[RecordedStep], values: Sequence[Mapping[str, Value]], private: Collection[str]
-) -> list[str]:
-    """Return the titles of windows that every recording shows after a step and none before it.
-
-    Parameters replace their values. Titles with a value of ``private`` are left out. Returns an empty list if
-    all recordings have the same item, because the item's part of a title is unknown then.
-    """
-    if len({tuple(sorted(told.items())) for told in values}) < 2:
-        return []
-    new = [
-        [
-            templated(title, told)
-            for title in step.after.windows
-            if title not in step.before.windows and not _PATTERNS & {*title}
-        ]
-        for step, told in zip(steps, values, strict=True)
-    ]
-    common = (title for title in new[0] if all(title in other for other in new))
-    return [title for title in common if not is_of_item(title, private)][:MOST]
 
 
 def state_of(steps: Sequence[RecordedStep]) -> str:

@@ -6,7 +6,7 @@ the model, in words and with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -27,7 +27,7 @@ from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_on, marks_of
 from holo_tasks.compiler.parameters import kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
-from holo_tasks.compiler.recording import RecordedStep, Recording
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.searches import searched_value
 from holo_tasks.compiler.steps import key_of_row, target_of
 from holo_tasks.compiler.targets import (
@@ -39,9 +39,9 @@ from holo_tasks.compiler.targets import (
     title_of_item,
     without_other_values,
 )
+from holo_tasks.compiler.titles import dialog_title, shows_title, title_after, with_titles
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.rules import find
@@ -54,8 +54,6 @@ SHEETS = frozenset({"table", "tree table", "canvas", "drawing area"})
 """Roles of areas whose cells some programs do not report."""
 MODIFIERS = frozenset({"ctrl", "control", "alt", "super", "meta"})
 """Keys with which others are commands of the window, wherever the keyboard is."""
-LONGEST_TITLE = 79
-"""Traces cut longer names off."""
 POINTING = ("click", "double_click", "write_at")
 SIGN, SMALLEST_SIGN = 26, 5
 """Largest and smallest side of the sign of a check box, in pixels. A text caret is thinner."""
@@ -166,7 +164,8 @@ class StepsBuilder(Builder):
             if action is do[-1]:
                 then = then if self._needs_effect(visit, step, following) else []
                 item = [text for text in self._item_after(visit, step) if text not in then]
-                then = [*self._lasting([*item, *then], visit, step, following), *self._state_after(step)]
+                then = self._with_titles([*item, *then], step.after, self._done(visit, step)[0][2])
+                then = [*self._lasting(then, visit, step, following), *self._state_after(step)]
             if then:
                 action["after"] = then
             if waited > PATIENCE and action is do[-1]:
@@ -175,6 +174,7 @@ class StepsBuilder(Builder):
                 action["focus"] = focus
             if action is do[0] and before is not None and before[1].tool not in TYPING:
                 names = self._item(visit, step, before)
+                names = self._with_titles(names, step.before, self._done(visit, step)[0][2])
                 action = {"before": names, **action} if names else action
             yield action
 
@@ -187,8 +187,19 @@ class StepsBuilder(Builder):
         """
         if following is None:
             return [*texts]
-        sight, values = self.seen[following.before.sha256].sight, self._done(visit, step)[0][2]
-        return [one for one in texts if not isinstance(one, str) or sight.has(label_of(one, values))]
+        picture, values = following.before, self._done(visit, step)[0][2]
+        sight = self.seen[picture.sha256].sight
+
+        def holds(one: Any) -> bool:
+            if isinstance(one, str):
+                return sight.has(label_of(one, values))
+            return "window" not in one or shows_title(one["window"], picture, values)
+
+        return list(filter(holds, texts))
+
+    def _with_titles(self, conditions: Iterable[Any], picture: Picture, values: Mapping[str, Value]) -> list[Any]:
+        """Return conditions in which windows replace texts of title bars."""
+        return with_titles(conditions, picture, self.seen[picture.sha256].sight, values, self._private)
 
     def _dialogs(self, path: Sequence[tuple[Visit, RecordedStep]]) -> list[str] | None:
         """Return the titles of the dialogs that the recordings had; ``None`` if the programs did not report them."""
@@ -196,19 +207,11 @@ class StepsBuilder(Builder):
         if not any("dialogs" in step.element for step, _ in acted):
             return None
         titles = [
-            self._title(title_of_item(title, self.parameters.values[number]))
+            dialog_title(title, self.parameters.values[number], self._private)
             for step, number in acted
             for title in numbered(step.element, "dialog")
         ]
         return [title for title in dict.fromkeys(titles) if title.strip("* ")]
-
-    def _title(self, title: str) -> str:
-        """Return a pattern for the title of a dialog, with ``*`` for hidden values and for an end that was cut off."""
-        private = [value for value in self._private if len(value) >= SHORTEST]
-        for value in sorted(private, key=len, reverse=True):
-            title = title.replace(value, "*")
-        is_cut = len(title) >= LONGEST_TITLE or title.endswith(CUT)
-        return f"{title[: LONGEST_TITLE - 1].removesuffix(CUT)}*" if is_cut else title
 
     def _focus(self, visit: Visit, step: RecordedStep, before: RecordedStep | None) -> dict[str, str]:
         """Return the element that had the keyboard at a step with keys, if no click chose it right before."""
@@ -425,6 +428,8 @@ class StepsBuilder(Builder):
         is_fixed = not (answer.reads or answer.unread)
         if is_fixed:
             told = self._with_end(told, path, given, befores)
+        if told.get("before"):
+            told["before"] = self._with_titles(told["before"], self.recordings[0].last, given[0].values)
         unseen = all(one.steps[-1].points for one in self.recordings) and is_fixed
         if answer.content and self._dialogs(path) is not None:
             # The task asks for this answer, and an error would be a dialog that no recording had.
@@ -486,8 +491,10 @@ class StepsBuilder(Builder):
             facts = {name: text for name in ("role", "name", "within", "text") if (text := getattr(target, name))}
             gone.append(facts if "role" in facts else target.text)
         gone += [f"{{{name}}}" for name in self.parameters.kinds]
-        went = [one for one in gone if self._went(one, given, befores)]
-        return {"before": [{"gone": one} for one in went[:1]]} if went else {}
+        went: list[dict[str, Any]] = [{"gone": one} for one in gone if self._went(one, given, befores)]
+        title = title_after(self.recordings, [one.values for one in given], self._private)
+        every = [*went[:1], *([{"window": title}] if title else ())]
+        return {"before": every} if every else {}
 
     def _went(self, one: str | dict[str, str], given: Sequence[RecordedAnswer], befores: Sequence[Sight]) -> bool:
         """Return whether a text was on all screens before the last step, and on no screen after it."""

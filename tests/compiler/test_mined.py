@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from holo_tasks.compiler.effects import new_texts, state_of, windows_of
+from holo_tasks.compiler.effects import new_texts, state_of
 from holo_tasks.compiler.marks import marks_of
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.targets import target_at
+from holo_tasks.compiler.titles import windows_of
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.screen.frame import Frame, OnScreen
 from holo_tasks.core.screen.geometry import Box, Point, Size

@@ -1,0 +1,85 @@
+"""Titles of windows replace what OCR read in title bars, and show that the work is done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.screen.geometry import Box
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, Page, page, record
+
+LIST, RECORD = "market - library", "Edit the record of {}"
+READ = "Edit the recoid of {}"
+"""A title as OCR reads it."""
+
+
+def titled(one: Page, *titles: str) -> Page:
+    return replace(one, windows=titles)
+
+
+def run(home: Path, last: Page, *, bar: str = READ, heading: str = "", answer: str = "done") -> str:
+    """Return the playbook of a run that opens the record of a clerk in a new window, types a remark and stores it."""
+    found = titled(page((20, 10, LIST), (20, 60, "maybach"), (20, 380, "Ready")), LIST)
+    shown = [(20, 10, bar.format("maybach")), (20, 60, "Remark"), (20, 300, "Store")]
+    if heading:
+        shown.append((20, 180, heading))
+    asked, typed = (
+        titled(page(*shown, fields=[(120, 60, held)]), RECORD.format("maybach")) for held in ("", "pays late")
+    )
+    steps = [
+        Act(found, click="maybach"),
+        Act(asked, click="Remark"),
+        Act(asked, write="pays late"),
+        Act(typed, click="Store"),
+    ]
+    trace = record(home, "titles", "Enter the remark for maybach. Answer done.", steps, last, answer)
+    _, _, text = compiled(home, trace, params=("clerk=maybach", "remark=pays late"))
+    return text
+
+
+def the_list(*titles: str) -> Page:
+    return titled(page((20, 10, LIST), (20, 60, "maybach"), (20, 380, "Ready")), *titles)
+
+
+def test_a_window_replaces_the_text_that_ocr_read_in_its_title_bar(tmp_path: Path) -> None:
+    text = run(tmp_path, the_list(LIST))
+    assert "{window: 'Edit the record of {clerk}'}" in text, text
+    assert "recoid" not in text
+
+
+def test_a_text_of_the_page_stays_a_text(tmp_path: Path) -> None:
+    text = run(tmp_path, the_list(LIST), bar="", heading="All remarks of maybach")
+    assert "All remarks of {clerk}" in text, text
+    assert "window: Edit" not in text
+
+
+def form() -> Page:
+    """Return the form after it was stored. Only a frame in it is new."""
+    shown = page((20, 10, "Form"), (20, 60, "Remark"), (20, 300, "Store"), fields=[(120, 60, "pays late")])
+    return replace(shown, frames=(Box(500, 300, 40, 20),))
+
+
+@pytest.mark.parametrize(
+    ("last", "is_evidence"),
+    [
+        (LIST, True),  # the list that the record was opened from
+        ("The record of maybach is stored", True),
+        ("Remarks of other clerks", False),  # a new title without the item may belong to this run only
+        (RECORD.format("maybach"), False),
+    ],
+)
+def test_a_title_that_comes_with_the_last_step_shows_the_end(tmp_path: Path, last: str, is_evidence: bool) -> None:
+    text = run(tmp_path, titled(form(), last), bar="Form")
+    assert ("window:" in text.partition("Store")[2]) is is_evidence, text
+
+
+def test_a_press_without_any_effect_is_still_left_to_the_model(tmp_path: Path) -> None:
+    unchanged, changed = (
+        run(tmp_path / name, titled(form(), title), bar="Form", answer="")
+        for name, title in (("unchanged", RECORD.format("maybach")), ("changed", LIST))
+    )
+    assert "ask_model" in unchanged, unchanged
+    assert "ask_model" not in changed, changed
