@@ -214,9 +214,13 @@ class StepsBuilder(Builder):
         return [title for title in dict.fromkeys(titles) if title.strip("* ")]
 
     def _focus(self, visit: Visit, step: RecordedStep, before: RecordedStep | None) -> dict[str, str]:
-        """Return the element that had the keyboard at a step with keys, if no click chose it right before."""
+        """Return the element that had the keyboard at a step with keys, if no click chose it right before.
+
+        A click on a button chooses no field: it may open a dialog that has the keyboard.
+        """
         facts = step.element
-        is_typing = step.tool == "write" and (before is None or not before.points)
+        is_chosen = before is not None and before.points and before.element.get("role") not in PRESSED
+        is_typing = step.tool == "write" and not is_chosen
         is_keys = step.tool == "hotkey" and not MODIFIERS.intersection(
             map(str.casefold, step.arguments.get("keys", ()))
         )

@@ -26,7 +26,7 @@ TELLING, TELLING_NUMBER = 8, 3
 The second number holds for a value with a digit, as a word of its own.
 """
 FEWEST_LETTERS = 2
-CUT_OFF = re.compile(r"(?:\.\.\.|…)\s*\w")
+CUT_OFF = re.compile(r"(?:\.\.\.|…)\s*\w|^\w+\.{1,2}$")
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
 """A position among several in brackets, in the words of some languages."""
@@ -100,6 +100,7 @@ def has_cut_off_text(text: str) -> bool:
     """Return whether a line goes on after an ellipsis, as a row of a table whose narrow columns cut off their texts.
 
     Such a text depends on the width of a column and on the item. An ellipsis at the end, as on a button, is a label.
+    A word before one or two dots is cut off too: OCR has read a part of an ellipsis.
     """
     return CUT_OFF.search(text) is not None
 

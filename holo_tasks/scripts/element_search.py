@@ -164,18 +164,22 @@ def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight, *, any_p
 
 
 def check_focus(wanted: ElementTarget, sight: Sight) -> None:
-    """Raise `NotFound` if another element on the screen than the wanted one has the keyboard.
+    """Raise `NotFound` if another element on the screen than the wanted one has the keyboard, or if it is not there.
 
-    An element without a known keyboard passes, because some programs do not report it.
+    If nothing on the screen claims the keyboard, a wanted element that is there passes: some programs do not report it.
     """
-    focused = None if sight.elements is None else sight.elements.focused()
-    if sight.elements is None or focused is None or not focused.on_screen:
+    tree = sight.elements
+    if tree is None or not tree.elements:
         return
-    found = called(wanted, sight.elements)
+    focused = tree.focused()
+    claims = [each for each in ([focused] if focused else tree.claiming_focus()) if each.on_screen]
+    found = called(wanted, tree)
+    if not (claims or found):
+        raise NotFound(f"There is no {words_for(wanted)}, so the keyboard cannot be in it.")
     for relation in wanted.relations.keys() & {*IN_TABLES}:
-        found = _in_table(found, relation, wanted.relations[relation], sight.elements)
-    if not any(each.id == focused.id or each in sight.elements.ancestors(focused) for each in found):
-        raise NotFound(f"The keyboard is not in {words_for(wanted)}, but at {focused.box}.")
+        found = _in_table(found, relation, wanted.relations[relation], tree)
+    if claims and not any(one in [each, *tree.ancestors(each)] for one in found for each in claims):
+        raise NotFound(f"The keyboard is not in {words_for(wanted)}, but at {claims[-1].box}.")
 
 
 def keyboard_elsewhere(wanted: ElementTarget, sight: Sight) -> str:

@@ -551,3 +551,19 @@ def test_a_value_that_was_only_pressed_becomes_a_parameter(tmp_path: Path) -> No
 )
 def test_a_later_word_with_a_capital_or_a_digit_may_be_another_value(title: str, kept: str) -> None:
     assert without_other_values(title) == kept
+
+
+@pytest.mark.parametrize(("role", "is_required"), [("button", True), ("menu item", True), ("text field", False)])
+def test_a_text_that_follows_a_press_needs_the_field_that_the_press_gave_the_keyboard(
+    tmp_path: Path, role: str, is_required: bool
+) -> None:
+    """A button may open a dialog later than the text is typed. A click into a field chooses that field."""
+    field = {"role": "text field", "name": "Search for", "within": "Search", "alike": "1"}
+    name = "Find" if is_required else "Search for"
+    acts = [
+        Act(page((20, 10, "ORDERS"), (20, 60, name)), click=name, element={"role": role, "name": name, "alike": "1"}),
+        Act(page((20, 10, "SEARCH"), (20, 60, "Search for")), write="AB-1207", element=field),
+    ]
+    trace = record(tmp_path, role.replace(" ", "-"), "Find it.", acts, page((20, 10, "FOUND")), "done")
+    _, _, text = compiled(tmp_path, trace, params=("number=AB-1207",))
+    assert ("focus: {role: text field, name: Search for, within: Search}" in text) is is_required, text

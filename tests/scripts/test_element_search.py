@@ -11,7 +11,7 @@ import pytest
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import SHOWING, Application, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, keyboard_elsewhere
+from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, check_focus, keyboard_elsewhere
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
 from holo_tasks.scripts.playbook_brain import needs_of
 from holo_tasks.scripts.rules import find, follow
@@ -40,6 +40,20 @@ def seen(tree: ElementTree | None, *lines: Line, why_not: str = "", reads: str |
     return Sight(
         lines, Size(600, 400), elements=tree, disagrees=lambda element, also: why_not, written=lambda box: reads
     )
+
+
+def of_form(*fields: str, claiming: Sequence[str], dialog: bool = False) -> ElementTree:
+    """Return a form with text fields, some of which claim the keyboard, and perhaps a dialog with the field Number."""
+    made = [*tree_of().elements]
+    for place, name in enumerate(fields):
+        states = frozenset({SHOWING, *(["focused"] if name in claiming else [])})
+        made.append(Element(len(made), "text field", name, states, ROW[place], 0, "program", 1))
+    if dialog:
+        made.append(Element(len(made), "dialog", "Search", frozenset({SHOWING}), BELOW[0], 0, "program", 1))
+        made.append(
+            Element(len(made), "text field", "Number", frozenset({SHOWING}), BELOW[0], len(made) - 1, "program", 1)
+        )
+    return ElementTree(tuple(made), tree_of().applications)
 
 
 def place(sight: Sight, **target: Any) -> Box:
@@ -240,3 +254,26 @@ def test_a_value_inside_a_pattern_matches_only_that_word(name: str, there: bool)
         return
     with pytest.raises(NotFound):
         find(target, {"customer": "Meyer"}, seen(tree))
+
+
+@pytest.mark.parametrize(
+    ("tree", "name", "within", "passes"),
+    [
+        (of_form("Clerk", "Result", claiming=["Clerk", "Result"]), "Number", "Search", False),
+        (of_form("Clerk", "Result", claiming=["Clerk", "Result"], dialog=True), "Number", "Search", False),
+        (of_form("Clerk", "Result", claiming=[]), "Number", "Search", False),  # the dialog did not open
+        (of_form("Clerk", "Result", claiming=[], dialog=True), "Number", "Search", True),
+        (of_form("Clerk", "Result", claiming=["Clerk", "Result"]), "Clerk", None, True),
+        (of_form("Clerk", "Result", claiming=["Clerk"]), "Clerk", None, True),
+        (ElementTree(), "Number", "Search", True),  # nothing tells where the keyboard is
+    ],
+)
+def test_a_text_is_not_typed_if_its_field_is_not_there_or_others_claim_the_keyboard(
+    tree: ElementTree, name: str, within: str | None, passes: bool
+) -> None:
+    wanted = ElementTarget(role="text field", name=name, within=within)
+    if passes:
+        check_focus(wanted, seen(tree))
+    else:
+        with pytest.raises(NotFound, match="keyboard"):
+            check_focus(wanted, seen(tree))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.elements.elements import SHEET, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.elements import SHEET, SHOWING, TOO_LATE, Element, ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
@@ -52,6 +52,14 @@ def test_elements_at_their_places_agree_with_the_picture() -> None:
     assert said(("text field", "Reference", FIELD), save) == ""
     assert said(("button", "Print", ICON), save, keep) == ""  # an icon replaces its name
     assert said(("text field", "Reference", FIELD), save, frame=picture("TX-1031"), value="TX-1031") == ""
+
+
+@pytest.mark.parametrize(("box", "is_against"), [(ICON, True), (SAVE, False)])
+def test_only_a_text_confirms_a_control_of_a_program_that_did_not_answer_in_time(box: Box, is_against: bool) -> None:
+    tree = tree_of(("button", "Save flag" if box is SAVE else "Print", box))
+    late = replace(tree, applications=(replace(tree.applications[0], note=TOO_LATE),))
+    assert bool(CHECK.contradiction(picture(), late, late.elements[1])) is is_against
+    assert not CHECK.contradiction(picture(), tree, tree.elements[1])
 
 
 @pytest.mark.parametrize(

@@ -226,11 +226,15 @@ class ElementTree:
 
         Returns ``None`` if several fields side by side claim it, as all fields of a form in LibreOffice do.
         """
-        focused = [element for element in self.elements if FOCUSED in element.states]
-        found = [element for element in focused if element.on_screen] or focused
-        found = [each for each in found if ACTIVE in self.elements[self._tops[each.id]].states] or found
+        found = self.claiming_focus()
         last = next(iter(reversed([each for each in found if not self._is_current_tab(each)] or found)), None)
         return None if last is not None and any(self._are_fields_of_a_form(last, each) for each in found) else last
+
+    def claiming_focus(self) -> list[Element]:
+        """Return the elements that claim the keyboard focus: those on the screen and in the active window, if any."""
+        focused = [element for element in self.elements if FOCUSED in element.states]
+        found = [element for element in focused if element.on_screen] or focused
+        return [each for each in found if ACTIVE in self.elements[self._tops[each.id]].states] or found
 
     def _are_fields_of_a_form(self, one: Element, other: Element) -> bool:
         """Return whether two elements are different text fields in the same container."""
