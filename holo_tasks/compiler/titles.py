@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ MOST_TITLES = 2
 """The most titles that are required after a step."""
 PATTERN = frozenset(f"*{{}}{CUT}")
 """Characters with a meaning in the pattern of a title. A shortened title may end in a part of an item's value."""
+
+FOLDER = re.compile(r"(?<=\()~?/[^)]*(?=\))|(?<![\w.~])(?:~|[A-Za-z]:)?(?:[/\\][^/\\\s)]+)*[/\\](?=[^\s/\\])")
+"""The folder of a file in a title, in brackets or before the file's name. It differs between machines."""
 
 
 def dialog_title(title: str, values: Mapping[str, Value], private: Iterable[str]) -> str:
@@ -103,5 +107,5 @@ def _window_title(title: str, values: Mapping[str, Value], private: Collection[s
     """Return a title with parameters. Returns an empty string if it cannot be a pattern or has a value of an item."""
     if PATTERN & {*title}:
         return ""
-    pattern = without_other_values(title_of_item(title, values))
+    pattern = without_other_values(title_of_item(FOLDER.sub("*", title), values))
     return "" if is_of_item(pattern, private) or not pattern.strip("* ") else pattern

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from holo_tasks.compiler.titles import _window_title
 from holo_tasks.core.screen.geometry import Box
 from tests.compiler.test_compile import compiled
 from tests.support.recorded_runs import Act, Page, page, record
@@ -54,6 +55,20 @@ def test_a_text_of_the_page_stays_a_text(tmp_path: Path) -> None:
     text = run(tmp_path, the_list(LIST), bar="", heading="All remarks of maybach")
     assert "All remarks of {clerk}" in text, text
     assert "window: Edit" not in text
+
+
+@pytest.mark.parametrize(
+    ("title", "pattern"),
+    [
+        ("library - /home/ann/books/all.bib (BibTeX)", "library - *all.bib (BibTeX)"),
+        ("invoices.txt (~/May) - Editor", "invoices.txt (*) - Editor"),
+        (r"C:\books\all.bib - library", "*all.bib - library"),
+        ("Orders / Open and/or new - library", "Orders / Open and/or new - library"),
+        ("Orders of 5/6/2026", "Orders of 5/6/2026"),
+    ],
+)
+def test_the_folder_of_a_file_in_a_title_may_be_another_one(title: str, pattern: str) -> None:
+    assert _window_title(title, {}, []) == pattern
 
 
 def form() -> Page:
