@@ -107,5 +107,14 @@ def _window_title(title: str, values: Mapping[str, Value], private: Collection[s
     """Return a title with parameters. Returns an empty string if it cannot be a pattern or has a value of an item."""
     if PATTERN & {*title}:
         return ""
-    pattern = without_other_values(title_of_item(FOLDER.sub("*", title), values))
+    words = title_of_item(FOLDER.sub("*", title), values).split(" ")
+    pattern = without_other_values(" ".join("*" if _may_differ(word, values) else word for word in words))
     return "" if is_of_item(pattern, private) or not pattern.strip("* ") else pattern
+
+
+def _may_differ(word: str, values: Mapping[str, Value]) -> bool:
+    """Return whether a word of a title has a digit, or is a part of an item's value, such as the name of its file."""
+    if "{" in word:
+        return False
+    is_part = len(word) > SHORTEST and any(word.casefold() in str(value).casefold() for value in values.values())
+    return is_part or any(map(str.isdigit, word))
