@@ -1,4 +1,4 @@
-"""Bring the target of a playbook's step into view: by the mouse wheel, and by the pager of a list.
+"""Bring the target of a playbook's step into view: by the mouse wheel, the pager of a list, or a click into its field.
 
 `IntoView` decides these moves. Each is an ordinary action of the trace. After each the playbook looks again.
 """
@@ -9,9 +9,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import CELLS, Element, ElementTree, role_of
 from holo_tasks.core.screen.geometry import Point
-from holo_tasks.scripts.element_search import AmbiguousTarget, ContradictedTarget, NotFound, called
+from holo_tasks.scripts.element_search import (
+    FIELDS,
+    AmbiguousTarget,
+    ContradictedTarget,
+    NotFound,
+    called,
+    keyboard_elsewhere,
+)
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.pager import next_page
 from holo_tasks.scripts.playbook import Rule
@@ -45,6 +52,7 @@ WAIT_FOR_PAGE, WAIT_FOR_LIST = (
     "Wait for the next page of the list.",
     "Wait until the program reports the scrolled list.",
 )
+KEYBOARD = "Another field has the keyboard: click the one that the text is for."
 SMALL = 2
 """Notches to uncover a target."""
 
@@ -81,6 +89,7 @@ class _Search:
     is_loading: bool = False
     in_list: bool = False
     is_over: bool = False
+    clicked_field: bool = False
 
     def begin_page(self) -> None:
         self.turns, self.notches, self.direction, self.turned_back, self.before = 0, 0, None, False, ()
@@ -136,6 +145,8 @@ class IntoView:
             self._search = _Search(key, page)
         if page != self._search.page:
             self._search.seen, self._search.page = set(), page
+        if (click := self._into_field(misfit, sight)) is not None:
+            return click
         needed = self._needed(misfit, sight)
         if self._search.is_over:
             return None
@@ -150,6 +161,25 @@ class IntoView:
             move = self._through_list(misfit, sight, tree)
         self._search.moves += move is not None
         return move
+
+    def _into_field(self, misfit: Misfit, sight: Sight) -> Move | None:
+        """Return a click into the field or cell that a text is for, if another one has the keyboard, once for a step.
+
+        A new field before it, or a new column, takes the Tab that led there.
+        """
+        focus = misfit.action.focus
+        if misfit.action.write is None or focus is None or self._search.clicked_field:
+            return None
+        wanted = Target.model_validate(focus.model_dump(exclude_none=True))
+        takes_text = focus.role is not None and role_of(focus.role) in FIELDS | CELLS
+        if not takes_text or not keyboard_elsewhere(focus.model_copy(update=filled_in(focus, self._values)), sight):
+            return None
+        try:
+            box = find(wanted, self._values, sight)
+        except NotFound:
+            return None
+        self._search.clicked_field = True
+        return _step("click", KEYBOARD, box.center, sight, element=words_of(wanted), button="left")
 
     def _is_reported_late(self, tree: ElementTree, picture: str) -> bool:
         """Return whether the last turn changed the picture and nothing that is reported, for some looks at most."""

@@ -279,3 +279,31 @@ def test_a_key_in_a_row_out_of_view_makes_its_row_in_view_ambiguous() -> None:
     assert find(target, {}, listed("L-8")) == Box(0, 20, 90, 28)
     with pytest.raises(AmbiguousTarget, match="Another row of the list"):
         find(target, {}, listed("L-7"))
+
+
+TYPE = "{write: late, focus: {role: text field, name: Memo}}"
+
+
+@pytest.mark.parametrize(
+    ("step", "focused", "clicks"),
+    [
+        (TYPE, "Color", True),  # a new field before it took the Tab
+        (TYPE, "Memo", False),
+        (TYPE, "", False),  # the program does not report the keyboard
+        ("{write: late, focus: {role: text field, name: Remark}}", "Color", False),  # it is not there
+        ("{hotkey: [enter], focus: {role: text field, name: Memo}}", "Color", False),
+        ("{write: late, focus: {role: button, name: Approved}}", "Color", False),
+    ],
+)
+def test_a_text_gets_the_keyboard_by_one_click_into_its_field(step: str, focused: str, clicks: bool) -> None:
+    fields = [
+        element("text field", name, Box(20, top, 200, 24), *ON, *(["focused"] if name == focused else []), parent=1)
+        for name, top in (("Color", 200), ("Memo", 240))
+    ]
+    walked, tree = Walked(step), form(*fields, element("button", "Approved", Box(20, 300, 80, 24), *ON, parent=1))
+    playbook_decides = follow(walked.playbook, "g", VALUES, (), Sight((), SIZE, elements=tree)).action is not None
+    move = walked.move(tree) if not playbook_decides else {}
+    assert (move.get("tool_name") == "click") is clicks, move
+    if clicks:
+        assert (move["x"] * 800 // 1000, move["y"] * 600 // 1000) == (120, 252)
+        assert walked.move(tree) == {}, "a second click would not help"
