@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from holo_tasks.compiler.read_pictures import ReadPicture
@@ -9,6 +10,8 @@ from holo_tasks.compiler.targets import has_cut_off_text, templated
 from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, plain
 
+MOST_OF_ICONS = 4
+"""The most letters that OCR reads in a row of icons."""
 ENOUGH = 2
 """The number of texts that identify a screen, if no other screen shows them together."""
 SHORTEST, LONGEST = 3, 60
@@ -143,8 +146,15 @@ def is_label(line: Line, sight: Sight, values: Mapping[str, Value], private: Col
     text = line.text.strip()
     if not SHORTEST <= len(plain(text)) <= LONGEST or digits(text) or "*" in text or "{" in text:
         return False
-    if has_cut_off_text(line.text):
+    if has_cut_off_text(line.text) or _may_be_icons(text):
         return False
     if templated(text, values) != text or any(matches(text, value) or value in text for value in private):
         return False
     return is_heading(line) or _begins_row(line, sight)
+
+
+def _may_be_icons(text: str) -> bool:
+    """Return whether a short text mixes capitals and small letters as no word does, such as ``XAb``."""
+    words = re.findall(r"[^\W\d_]+", text)
+    is_short = sum(map(len, words)) <= MOST_OF_ICONS
+    return is_short and not all(word.islower() or word.isupper() or word.istitle() for word in words)

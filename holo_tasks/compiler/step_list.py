@@ -435,8 +435,8 @@ class StepsBuilder(Builder):
         if told.get("before"):
             told["before"] = self._with_titles(told["before"], self.recordings[0].last, given[0].values)
         unseen = all(one.steps[-1].points for one in self.recordings) and is_fixed
-        if answer.content and self._dialogs(path) is not None:
-            # The task asks for this answer, and an error would be a dialog that no recording had.
+        if self._dialogs(path) is not None:
+            # The model or the person saw the end, and an error would be a dialog that no recording had.
             unseen = unseen and any(one.steps[-1].before == one.steps[-1].after for one in self.recordings)
         if why := self.left.get(len(path)) or (NO_END if unseen and not told else ""):
             self.by_model.append(ByModel(count + 1, "Look whether it is done, and answer.", why))

@@ -101,8 +101,12 @@ def test_one_text_with_a_value_of_the_item_is_required_after_a_step(tmp_path: Pa
     assert "Address {address}" not in text, "a longer address may be cut off there"
 
 
-@pytest.mark.parametrize(("title", "is_required"), [("Searc.", False), ("Search...", True), ("Search", True)])
-def test_a_word_that_ocr_cut_off_at_an_ellipsis_is_not_required(tmp_path: Path, title: str, is_required: bool) -> None:
+@pytest.mark.parametrize(
+    ("title", "is_required"), [("Searc.", False), ("Search...", True), ("Search", True), ("XAb", False), ("Xab", True)]
+)
+def test_a_word_that_ocr_cut_off_or_read_in_icons_is_not_required(
+    tmp_path: Path, title: str, is_required: bool
+) -> None:
     asked = page((20, 10, title), (20, 60, "Remark"), (20, 300, "Store"), fields=[(120, 60, "")])
     steps = [Act(FOUND, click="Open"), Act(asked, click="Remark"), Act(asked, write="pays late")]
     trace = record(tmp_path, "word", "Enter the remark.", steps, form("pays late"), "")

@@ -567,3 +567,22 @@ def test_a_text_that_follows_a_press_needs_the_field_that_the_press_gave_the_key
     trace = record(tmp_path, role.replace(" ", "-"), "Find it.", acts, page((20, 10, "FOUND")), "done")
     _, _, text = compiled(tmp_path, trace, params=("number=AB-1207",))
     assert ("focus: {role: text field, name: Search for, within: Search}" in text) is is_required, text
+
+
+@pytest.mark.parametrize(
+    ("element", "changes", "is_asked"),
+    [({"dialogs": "0"}, True, False), ({"dialogs": "0"}, False, True), ({}, True, True)],
+)
+def test_the_end_of_a_recording_by_hand_takes_the_model_if_nothing_changed_or_dialogs_are_unknown(
+    tmp_path: Path, element: dict[str, str], changes: bool, is_asked: bool
+) -> None:
+    """An error of the last press would be a dialog, and unknown dialogs stop a playbook."""
+    form = page((20, 10, "RECORD"), (20, 60, "Remark"), (20, 300, "Store"), fields=[(120, 60, "pays late")])
+    acts = [
+        Act(form, click="Remark", element=element),
+        Act(form, write="pays late"),
+        Act(form, click="Store", element=element),
+    ]
+    last = replace(form, frames=(Box(500, 300, 40, 20),)) if changes else form
+    _, _, text = compiled(tmp_path, record(tmp_path, "hand", "Enter the remark.", acts, last, ""))
+    assert ("ask_model" in text) is is_asked, text
