@@ -7,6 +7,7 @@ synonym, another language, a place, a color, an icon, a part of a name.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from holo_tasks.core.elements.target_words import (
     ITEM_ROLES,
     Subject,
     are_alike,
+    leads_to,
     share_a_word,
     subject_named,
     words_of,
@@ -29,6 +31,7 @@ from holo_tasks.core.input.pressed_elements import BUTTONS, PRESSED
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 
+TAB, COLUMN_HEADER = "tab", "column header"
 PRESSABLE = PRESSED | FIELD_ROLES | HEADER_ROLES | {"slider", "switch"}
 """Roles of controls that react to a press."""
 WINDOWS = frozenset({"window", "dialog", "alert", "document", "desktop frame", "application", "internal frame"})
@@ -43,6 +46,8 @@ TIGHT = 6
 """Maximal ratio of the areas of a container and the one control in it. Such a container may handle the press."""
 MOST_TEXTS = 400
 """Maximal number of texts of a container that are compared."""
+_TYPE_NAME = re.compile(r"(?:Gtk|Adw)[A-Z]\w*|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,}")
+"""The name of a class. GTK 4.8 reports it for a control without a name, as “GtkButton”."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,8 @@ def find_mismatch(
     found = [control for control, _ in named]
     if any(control.id in spot.kin or control.box.contains(at) or _is_beside(control, at, spot) for control in found):
         return None
+    if leads_to(description, spot.name):
+        return None
     nearest = min(found, key=lambda control: _gap(control.box, at))
     off = _missed_by(nearest, at) if spot.is_bare else ""
     if share_a_word(whole or description, spot.texts_beside(nearest)) and not (
@@ -190,7 +197,9 @@ def _is_beside(control: Control, at: Point, spot: Spot) -> bool:
     box = control.box
     in_row, in_column = box.top - 2 <= at.y < box.bottom + 2, box.left - 2 <= at.x < box.right + 2
     if control.role in HEADER_ROLES:
-        return in_row or in_column
+        if control.role != COLUMN_HEADER or control.id < 0:  # on a picture, it may be the header of a row
+            return in_row or in_column
+        return in_column and (at.y >= box.top or spot.role in ITEM_ROLES)
     if control.role in ITEM_ROLES:  # a button of the row does something else than the row
         return in_row and not (spot.role == "button" and _has_letters(spot.name))
     if control.role in CHECK_ROLES - {"toggle button"}:  # its label may be a text of its own
@@ -229,19 +238,27 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
         return None  # the program tells of its window only
     pressed = next((each for each in (inner, *above) if each.role in PRESSABLE and each.box.contains(at)), None)
     it = pressed or inner
-    below = [each for each in tree.below(it) if each.on_screen]
+    below = [each for each in tree.below(it) if each.on_screen and (it.role != TAB or each.box.intersects(it.box))]
     inside = _pressable(below)
     if pressed is None and (it.role in WINDOWS or (it.role in HOLDERS and inside and not _is_tight(it, inside))):
         # The ground between several controls, or around one: that ground may still be part of the control.
         texts = tuple(each.name for each in inside) if len(inside) == 1 else ()
         return Spot("", it.role, it.box, texts, is_bare=True, id=it.id)
     up = [each for each in tree.ancestors(it) if each.role not in WINDOWS]
-    reported = [text for each in (it, *below) for text in (each.name, each.value)] + _labels(tree, it)
+    if it.role in BUTTONS:  # a tab of GTK contains its page, and a button of the page is another control
+        up = [each for each in up if each.role != TAB or each.box.contains(at)]
+    reported = [text for each in (it, *below) for text in (name_of(each), each.value)] + _labels(tree, it)
     around = tuple((each.name, each.box) for each in up if each.name)
-    name = it.name.strip() or it.value.strip() or next((each.name.strip() for each in below if each.name.strip()), "")
+    name = name_of(it) or it.value.strip() or next(filter(None, map(name_of, below)), "")
     bare = pressed is None and not name and it.role in HOLDERS and not inside
     kin = frozenset(each.id for each in (it, *below, *up))
     return Spot(name, it.role, it.box, tuple(filter(None, reported[:MOST_TEXTS])), bare, kin, it.id, around)
+
+
+def name_of(element: Element) -> str:
+    """Return the name of an element for a person; empty if the program reports only the name of its class."""
+    name = element.name.strip()
+    return "" if element.role != "label" and _TYPE_NAME.fullmatch(name) else name
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:
@@ -255,9 +272,9 @@ def _labels(tree: ElementTree, it: Element) -> list[str]:
 def _texts(tree: ElementTree) -> Iterator[Element]:
     """Yield the texts on a screen that are no part of a button."""
     for each in tree.elements:
-        if each.name and each.on_screen and each.role not in PRESSABLE and each.role not in HOLDERS:
-            inside = tree.parent(each)
-            if inside is None or inside.role not in BUTTONS:
+        if name_of(each) and each.on_screen and each.role not in PRESSABLE and each.role not in HOLDERS:
+            around = tree.ancestors(each)
+            if not any(above.role in BUTTONS and above.box.contains(each.box.center) for above in around):
                 yield each
 
 
@@ -290,7 +307,7 @@ def _is_tight(it: Element, inside: Sequence[Element]) -> bool:
 def controls_in(tree: ElementTree) -> list[Control]:
     """Return all controls with a name on a screen, and the fields with a text before them instead."""
     pressable = _pressable(tree.elements)
-    named = [Control(each.name, each.role, each.box, each.id) for each in pressable if each.name.strip()]
+    named = [Control(each.name, each.role, each.box, each.id) for each in pressable if name_of(each)]
     return [*named, *_labelled(tree)]
 
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from holo_tasks.core.input.pressed_elements import BUTTONS
 
@@ -40,8 +40,11 @@ _ROLE_NOUNS: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
     (_set("checkbox tickbox checkbutton kontrollkästchen casilla チェックボックス"), CHECK_ROLES | {"cell"}),
     (_set("radio"), CHECK_ROLES | {"list item"}),
     (_set("switch toggle schalter interrupteur"), CHECK_ROLES | {"button"}),
-    (_set("button btn pushbutton key schaltfläche knopf taste bouton botón bottone pulsante knop botão"), BUTTONS),
-    (_set("ボタン 按钮 버튼 кнопка przycisk"), BUTTONS),
+    (
+        _set("button btn pushbutton key schaltfläche knopf taste bouton botón bottone pulsante knop botão"),
+        BUTTONS | {"icon"},
+    ),
+    (_set("ボタン 按钮 버튼 кнопка przycisk"), BUTTONS | {"icon"}),
     (_set("icon symbol icône icono アイコン"), frozenset({"button", "toggle button", "icon"})),
     (_set("link hyperlink lien enlace リンク"), BUTTONS | {"list item", "tree item", "cell"}),
     (_set("tab reiter registerkarte onglet pestaña scheda タブ"), frozenset({"tab", "button", "link", "list item"})),
@@ -99,6 +102,7 @@ _RELATIONS = _set(
 _ENDS = frozenset(",;:().–—-!?。、")
 _AND = _set("and or und oder et ou y & /")
 _STOPS = _ARTICLES | _LEADS | _COLORS | _PLACES | _RELATIONS | frozenset(_ROLES) | _AND | {"box", "check"}
+_STEP = re.compile(r":\s|[>→›]")
 _UNIT = re.compile(r"[^\W_]+|[^\w\s]|_")
 _QUOTED = re.compile(
     r"‘([^‘’]+)’|“([^“”]+)”|„([^„“”]+)[“”]|\"([^\"]+)\"|«([^«»]+)»|「([^「」]+)」|『([^『』]+)』|`([^`]+)`"
@@ -143,14 +147,33 @@ def subject_named(description: str, name: str) -> Subject | None:
     units = _with_joined_roles(_units(_QUOTED.sub(f" {_QUOTE} ", description)))
     if quotes and words_of(next(part for part in quotes[0] if part)) == wanted:
         return _around(units, units.index(_QUOTE), 1, wanted, True)
-    if set(wanted) <= _STOPS and not _is_phrase(description, name):
+    if set(wanted) <= _STOPS and not (_is_phrase(description, name) or _is_proper(description, name)):
         return None
     plain = _units(description)
     places = [place for place, unit in enumerate(plain) if unit[0].isalnum()]
     for start, end in zip(places, places[len(wanted) - 1 :], strict=False):
         if tuple(unit for unit in plain[start : end + 1] if unit[0].isalnum()) == wanted:
-            return _around(plain, start, end + 1 - start, wanted, False)
+            start, end = _with_signs(plain, start, end + 1, _units(name))
+            return _around(plain, start, end - start, wanted, False)
     return None
+
+
+def _with_signs(units: Sequence[str], start: int, end: int, name: Sequence[str]) -> tuple[int, int]:
+    """Return the range of a name in a description with the signs at both ends of the name, as in “< Back”."""
+    before = len(list(takewhile(lambda unit: not unit[0].isalnum(), name)))
+    after = len(list(takewhile(lambda unit: not unit[0].isalnum(), reversed(name))))
+    if before and tuple(units[max(0, start - before) : start]) == tuple(name[:before]):
+        start -= before
+    if after and tuple(units[end : end + after]) == tuple(name[-after:]):
+        end += after
+    return start, end
+
+
+def leads_to(description: str, name: str) -> bool:
+    """Say whether a description is a path whose last part is this name: “Tag 1: Copy”, “File > Save”."""
+    *groups, last = _STEP.split(description)
+    wanted = words_of(name)
+    return bool(groups and wanted) and tuple(w for w in words_of(last) if w not in _ROLES or w in wanted) == wanted
 
 
 def mentions_field(description: str) -> bool:
@@ -161,6 +184,22 @@ def mentions_field(description: str) -> bool:
 def _is_phrase(description: str, name: str) -> bool:
     """Say whether a description contains a name of several common words, as “Button A”, letter by letter."""
     return " " in name.strip() and bool(re.search(rf"(?<!\w){re.escape(name.strip())}(?!\w)", description))
+
+
+def _is_proper(description: str, name: str) -> bool:
+    """Say whether a common word is written as a name beside a role: “the Next button”, but not “the next button”.
+
+    A color or a place at the start of a description has a capital in any case.
+    """
+    words = re.findall(r"\w+", name)
+    if len(words) != 1 or not words[0][:1].isupper() or _folded(words[0]) in _ARTICLES:
+        return False
+    if words_of(description).count(_folded(words[0])) > 1:
+        return False
+    found = re.search(rf"(?<!\w){re.escape(words[0])}\W{{1,4}}(\w+)", description)
+    if found is None or _folded(found[1]) not in _ROLES or _folded(f"{words[0]} {found[1]}") in _PAIRED:
+        return False
+    return bool(description[: found.start()].strip(" \"'‘“„")) or _folded(words[0]) not in _COLORS | _PLACES
 
 
 def _is_plain(description: str, name: str) -> bool:

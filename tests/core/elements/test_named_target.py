@@ -90,6 +90,14 @@ Save button | label: All changes are lost. | button: Save
 Don't save | button: Close | button: Don't save
 Log in button | button: Register | button: Log in
 Bold icon | toggle button: Italic | toggle button: Bold
+the Next button | button: Cancel | button: Next
+Next button | button: Previous | button: Next
+Click the Left button in the toolbar | button: Bold | button: Left
+the Next > button | button: Cancel | button: Next >
+the < Back button at the bottom | button: Cancel | button: < Back
+the Options >> button | button: Cancel | button: Options >>
+the Home button | menu: File | icon: Home
+Name column | column header: Size | column header: Name
 """
 PASSED = """
 Save | button: Save | button: Delete
@@ -158,6 +166,15 @@ arrow next to Projects | button: > | tree item: Projects
 the Save dialog | button: OK | button: Save
 'Save' heading | button: OK | button: Save
 Save toolbar | button: Print | button: Save
+Left button | button: Back | button: Left
+the next page button | button: Weiter | button: Next
+the Radio button | radio button: Male | button: Radio
+the menu right of the Menu button | menu: File | button: Menu
+Next: Previous | button: Previous | button: Next
+Tag 1: From Tag 2 | button: From Tag 2 | button: Tag 1
+Insert row > Delete row button | menu item: Delete row | menu item: Insert row
+Add button | button: GtkMenuButton | button: Add
+the calendar | button: GcalDateChooserDay | button: Calendar
 the second button from the left | button: Cancel | button: Save
 Save button | terminal: ready | button: Print
 OK | button: O K | button: OK.
@@ -356,6 +373,45 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
         "Amount field",
         (450, 110),
         [place("label", "Amount", 100, 100), place("text field", "", 210, 100), place("button", "Euro", 400, 100)],
+        False,
+    ),
+    "a button of the page of the named tab": (
+        "the Notes tab",
+        (150, 210),
+        [place("tab", "Notes", 100, 100), place("button", "Add", 100, 200, parent=1)],
+        True,
+    ),
+    "a field of the page of the named tab": (
+        "Notes",
+        (150, 210),
+        [place("tab", "Notes", 100, 100), place("text field", "Body", 100, 200, parent=1)],
+        False,
+    ),
+    "a tab, and words for a button of its page": (
+        "the Add button",
+        (150, 110),
+        [place("tab", "Notes", 100, 100), place("button", "Add", 100, 200, parent=1)],
+        True,
+    ),
+    "a tab beside a tab whose label is further inside": (
+        "the Week tab",
+        (250, 110),
+        [
+            *(place("tab", "Week", 100, 100), place("panel", "", 100, 100, parent=1)),
+            *(place("label", "Week", 110, 100, 60, 20, parent=2), place("tab", "Month", 200, 100)),
+        ],
+        True,
+    ),
+    "a button above the column that is named": (
+        "the Name column",
+        (150, 110),
+        [place("button", "Open", 100, 100), place("column header", "Name", 100, 200)],
+        True,
+    ),
+    "a button in the column that is named": (
+        "the Actions column",
+        (150, 210),
+        [place("column header", "Actions", 100, 100), place("button", "Delete", 100, 200)],
         False,
     ),
     "a canvas": (
