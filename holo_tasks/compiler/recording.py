@@ -11,7 +11,7 @@ from holo_tasks.audit.reader import Trace
 from holo_tasks.core import events
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.outside_text import apart
-from holo_tasks.core.texts.typed_text import SAME_VALUE
+from holo_tasks.core.texts.typed_text import INVALID, SAME_VALUE
 
 POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll": ("at",), "write": ("at",)}
 """The names of the points of each kind of gesture."""
@@ -179,6 +179,8 @@ def _add_event(one: _OpenSubgoal, event: events.Event) -> None:
             _add_step(one, event)
         case events.FieldRead(outcome=outcome) if one.steps and outcome not in SAME_VALUE:
             one.steps[-1] = replace(one.steps[-1], field_holds=event.held)
+        case events.FieldRead(why=why) if one.steps and why == INVALID:  # this program rejects no such text later
+            one.steps[-1] = replace(one.steps[-1], field_holds="*")
 
 
 def _add_step(one: _OpenSubgoal, judged: events.Judged) -> None:

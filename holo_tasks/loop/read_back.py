@@ -23,7 +23,16 @@ from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.core.screen.verdicts import changed_box
 from holo_tasks.core.texts.outside_text import is_placeholder
-from holo_tasks.core.texts.typed_text import Kind, TypedText, compare, compare_seen, matches_shown, plain, quoted
+from holo_tasks.core.texts.typed_text import (
+    INVALID,
+    Kind,
+    TypedText,
+    compare,
+    compare_seen,
+    matches_shown,
+    plain,
+    quoted,
+)
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 
 if TYPE_CHECKING:
@@ -41,6 +50,8 @@ AGAIN_S, LATE_S, MOST_READS = 0.06, 0.25, 4
 A program may report a new text a moment after it drew it, and a busy program draws it late. So a difference counts only
 if two reads in a row agree.
 """
+INVALID_ENTRY = "invalid entry"
+"""The state of a field whose text its program does not accept, such as a number above the maximum."""
 LATE = "did not answer in time"
 """Part of the reason that the tree gives if a program did not answer in time."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
@@ -90,7 +101,8 @@ class ReadBack:
             return ""
         self.result = result = await self._compare_field(services, write, before, after)
         held = plain(result.held) if result.differs else ""
-        await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=result.why))
+        why = INVALID if result.is_invalid else result.why
+        await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=why))
         return " ".join(["", *filter(None, (result.sentence, self._beside))])
 
     async def _compare_field(
@@ -101,7 +113,7 @@ class ReadBack:
         if result is None:
             result = await self._compare_by_ocr(services, write, before, after)
         if self._expected and result.held:
-            result = replace(result, kind=_kind_of_expected(self._expected, result))
+            result = replace(result, kind=_kind_of_expected(self._expected, result), is_invalid=False)
         return replace(result, typed=self._expected or write.text)
 
     async def _compare_by_tree(
@@ -142,7 +154,8 @@ class ReadBack:
         found = TypedText(kind, "", element.value, held.before, reported.name, "accessibility")
         if kind != "exact" and (why := _doubt(held, before.frame, after.frame)):
             return TypedText("unread", why=why)
-        return replace(found, before="") if write.overwrite else found
+        is_invalid = INVALID_ENTRY in element.states and bool(element.value)  # an empty one may only be required
+        return replace(found, before="" if write.overwrite else found.before, is_invalid=is_invalid)
 
     async def _read_tree(self, services: Services) -> ElementTree | None:
         """Return the tree of this moment, ``None`` if the programs do not answer in time."""

@@ -545,20 +545,25 @@ def test_an_answer_that_the_task_asks_for_word_for_word_is_given_without_a_model
     assert not fixed or answer.answer == "done"
 
 
-def test_a_playbook_accepts_a_completed_text_in_a_field(home: Path) -> None:
+@pytest.mark.parametrize("city_is_invalid", [False, True])
+def test_a_playbook_accepts_a_completed_or_invalid_text_in_a_field(home: Path, city_is_invalid: bool) -> None:
     empty, named, filled = form("", "", "Ready"), form("Baker Ltd", "", "Ready"), form("Baker Ltd", "Leeds", "Ready")
     acts = [
         Act(empty, click="Name"),
         Act(empty, write="Baker", holds="Baker Ltd"),
         Act(named, click="City"),
-        Act(named, write="Leeds"),
+        Act(named, write="Leeds", is_invalid=city_is_invalid),
         Act(filled, click="Keep"),
     ]
-    trace = record(home, "completed", "Add a supplier.", acts, form("Baker Ltd", "Leeds", "Stored"), "")
+    name = f"invalid-{city_is_invalid}"
+    trace = record(home, name, "Add a supplier.", acts, form("Baker Ltd", "Leeds", "Stored"), "")
     playbook, _, _ = compiled(home, trace)
     writes = [step.write for step in playbook.goals["look-up"].steps if step.write is not None]
     # Of another item's text nobody knows what the program makes.
-    assert [(each.text, each.shows) for each in writes] == [("{name}", "*"), ("{city}", None)]
+    assert [(each.text, each.shows) for each in writes] == [
+        ("{name}", "*"),
+        ("{city}", "*" if city_is_invalid else None),
+    ]
 
 
 def test_the_command_prints_the_result_and_refusals(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Fields</title>
 <p><label>Chat <input id=chat></label> <label>Password <input type=password></label>
 <label>Old <input value="Old text"></label>
 <p><label>1 <input size=1 maxlength=1 class=code></label> <label>2 <input size=1 maxlength=1 class=code></label>
-<label>Twice <input id=twice readonly></label>
+<label>Twice <input id=twice readonly></label> <label>Limited <input type=number max=100 required></label>
 <script>
 number.oninput = () => { twice.value = 2 * number.value };
 mask.oninput = () => { mask.value = mask.value.replace(/\\D/g, "").slice(0, 5) };
@@ -278,6 +278,14 @@ async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: P
         assert await form.write("42") == ""  # each digit has its own box
         assert form.outcome == "unread"
         await tells_of_another_field(form)
+        await form.focus("Limited")
+        assert await form.write("250", overwrite=True) == "is marked as invalid."
+        assert form.walk.typed.result is not None
+        assert "‘Limited’ is marked as invalid after ‘250’" in form.walk.typed.result.problem
+        form.walk.typed.shows = "250"
+        assert await form.write("250", overwrite=True) == ""
+        assert await form.write("50", overwrite=True) == ""
+        assert await form.write("", overwrite=True) == ""  # nothing was typed into a required field
 
 
 async def test_a_cell_of_calc_is_read_back(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from holo_tasks.audit import Destination
 from holo_tasks.core import events
 from holo_tasks.core.screen.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.texts.typed_text import INVALID
 from holo_tasks.loop.ask_model.take_picture import frame_taken
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.safety.redaction import paint_masks
@@ -116,6 +117,8 @@ class Act:
     """The element name that the program reports at the position of the click."""
     holds: str = ""
     """The text of the field after the typing, if it differs from the typed text."""
+    is_invalid: bool = False
+    """Whether the program marks the field as invalid after the typing."""
     flash: Page | None = None
     """A page that shows for a moment after the action, before the next page."""
 
@@ -202,6 +205,8 @@ async def _record_part(recorder: Any, subgoal: int, part: Part, status: events.S
             await frame(pages[number], shots[number], number)
         if act.holds:
             await tell(events.FieldRead(outcome="completed", held=act.holds, by="accessibility"), number)
+        if act.is_invalid:
+            await tell(events.FieldRead(outcome="exact", by="accessibility", why=INVALID), number)
     said, steps = _said(part), len(part.acts) + 1
     told = {"note": None, "thought": "Done.", "tool_name": "answer", "arguments": {"content": said}, "label": "answer"}
     await tell(events.Decided.model_validate(told), steps)

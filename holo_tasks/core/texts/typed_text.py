@@ -42,12 +42,15 @@ SILENT: frozenset[Kind] = frozenset({"exact", "cleared", "unread"})
 SAME_VALUE: frozenset[Kind] = SILENT | {"formatted"}
 """A playbook or a script accepts these: the same text, number or date in another format, or no reading at all."""
 LONGEST, MOST_SHOWN = 990, 60
+INVALID = "marked as invalid"
 LIKE = 0.6
 """Two texts are like one another from this ratio up, as a word and its correction are."""
 FEWEST = 2
 """OCR overlooks or makes up a single character at times."""
 OBJECT = "\ufffc"
 _BULLETS = frozenset("•●*·⬤∙")
+_CODE = re.compile(r"[^\W\d_]+[-/ ]\d+", re.ASCII)
+"""Letters and a number with one separator. Between an amount and its currency is none but a blank."""
 _ARITHMETIC = re.compile(r"[\d\s.,()]+(?:[-+*/×÷^]\s*[\d\s.,()]+)+=?")
 _ADDRESS = re.compile(
     r"\w[\w+.-]*://\S*|(?:about|data|file):\S+|localhost\S*|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[:/]\S*)?"
@@ -60,7 +63,8 @@ class TypedText:
     """The result of a comparison: ``held`` is the field's text now, ``before`` its text before the typing.
 
     ``before`` is empty if the typed text replaced it. ``field`` is the field's accessible name, ``by`` the source of
-    the text: the accessibility tree or OCR. ``why`` is the reason why nothing was read.
+    the text: the accessibility tree or OCR. ``why`` is the reason why nothing was read. ``is_invalid`` is whether the
+    program marks the field as invalid, as a page does with a number above its maximum.
     """
 
     kind: Kind
@@ -70,6 +74,7 @@ class TypedText:
     field: str = ""
     by: Literal["accessibility", "text", ""] = ""
     why: str = ""
+    is_invalid: bool = False
 
     @property
     def differs(self) -> bool:
@@ -78,15 +83,20 @@ class TypedText:
 
     @property
     def sentence(self) -> str:
-        """The difference as one sentence for a model; an empty string without a difference."""
-        return self._sentence("The field") if self.differs else ""
+        """The difference for a model, and whether the program marks the field as invalid; empty without either."""
+        marked = f"The field is {INVALID}." if self.is_invalid else ""
+        return " ".join(filter(None, (self._sentence("The field") if self.differs else "", marked)))
 
     @property
     def problem(self) -> str:
-        """The difference as the error of a playbook or a script; an empty string if the field has the typed value."""
-        if self.kind in SAME_VALUE:
+        """The error of a playbook or a script; empty if the field has the typed value and is not marked as invalid."""
+        field = f"The field ‘{quoted(self.field)}’" if self.field else "The field"
+        if self.kind in SAME_VALUE and not self.is_invalid:
             return ""
-        said = self._sentence(f"The field ‘{quoted(self.field)}’" if self.field else "The field").removesuffix(".")
+        if self.kind in SAME_VALUE:
+            said = f"{field} is {INVALID} after ‘{quoted(self.typed)}’ was typed"
+        else:
+            said = self._sentence(field).removesuffix(".")
         return f"{said}: give `shows` with the text that it is to hold, if that is right."
 
     def _sentence(self, field: str) -> str:
@@ -234,8 +244,10 @@ def _added_text(before: str, held: str) -> str:
 
 
 def _is_masked(typed: str, text: str) -> bool:
-    """Say whether a mask has put separators between digits, for example of a phone number; amounts do not count."""
-    if not any(sign.isdigit() for sign in typed) or (numbers_of(typed) and numbers_of(text)):
+    """Say whether a mask has put separators into a phone number or a code as ``ABC-12``; amounts do not count."""
+    if not any(sign.isdigit() for sign in typed):
+        return False
+    if numbers_of(typed) and numbers_of(text) and not _CODE.fullmatch(text):
         return False
     added = len(text) - len(typed)
     return added > 0 and _letters(text) == _letters(typed) and _is_subsequence(typed, text)

@@ -39,6 +39,9 @@ OTHER = [
     ("1,5", "", "1.50 €", "reformatted"),
     ("1,5", "", "15", "lost"),
     ("1500", "", "15.00", "corrected"),
+    ("EUR15", "", "EUR1,5", "corrected"),
+    ("1500 EUR", "", "15.00 EUR", "corrected"),
+    ("15", "", "-15", "completed"),
     ("01/05/2024", "", "2024-01-05", "another"),  # which day that is depends on the reader
 ]
 FORMATTED = [
@@ -50,6 +53,9 @@ FORMATTED = [
     ("12312024", "12/31/2024"),
     ("5551234567", "(555) 123-4567"),
     ("DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
+    ("ABC12", "ABC-12"),
+    ("1500 EUR", "1,500.00 EUR"),
+    ("2e3", "2000"),
 ]
 UNREADABLE = ("•••••", "{{secret:pin}}", "\ufffc", "x" * 1000, "###")
 
@@ -136,6 +142,15 @@ def test_the_sentence_names_both_texts_and_the_error_the_field() -> None:
     assert len(long.sentence) < 200
     for kind in ("exact", "cleared", "unread"):
         assert TypedText(kind, "a", "b").sentence == TypedText(kind, "a", "b").problem == ""  # type: ignore[arg-type]
+
+
+def test_a_field_that_is_marked_as_invalid_is_a_problem() -> None:
+    found = TypedText("exact", "250", "250", field="Amount", is_invalid=True)
+    assert found.sentence == "The field is marked as invalid."
+    assert found.problem.startswith("The field ‘Amount’ is marked as invalid after ‘250’ was typed: give `shows`")
+    both = TypedText("lost", "a15", "15", is_invalid=True)
+    assert both.sentence == "The field holds ‘15’, not ‘a15’. The field is marked as invalid."
+    assert "invalid" not in both.problem
 
 
 def test_an_expected_text_may_leave_parts_open() -> None:
