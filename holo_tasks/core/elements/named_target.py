@@ -262,7 +262,12 @@ def name_of(element: Element) -> str:
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:
-    """Return the texts beside an element and right above it: its label or its heading may be among them."""
+    """Return the texts beside an element and right above it: its label or its heading may be among them.
+
+    A header has none: beside it are the other headers.
+    """
+    if it.role in HEADER_ROLES:
+        return []
     row = Box(it.box.left - BESIDE, it.box.top, it.box.width + 2 * BESIDE, it.box.height)
     column = Box(it.box.left, it.box.top - ABOVE, it.box.width, ABOVE)
     centers = ((each.name, each.box.center) for each in _texts(tree))

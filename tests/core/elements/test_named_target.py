@@ -312,6 +312,32 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
         ],
         False,
     ),
+    "a group that shares a word with the name": (
+        "Save as",
+        (350, 110),
+        [
+            place("panel", "Save options", 100, 90, 400, 40),
+            place("button", "Range", 300, 100, parent=1),
+            place("button", "Save as", 110, 100, parent=1),
+        ],
+        False,
+    ),
+    "a group with the same name as a control in it": (
+        "Print",
+        (350, 110),
+        [
+            place("panel", "Print", 100, 90, 400, 40),
+            place("button", "Range", 300, 100, parent=1),
+            place("button", "Print", 110, 100, parent=1),
+        ],
+        False,
+    ),
+    "a point on two controls": (
+        "the Edit button",
+        (150, 110),
+        [place("button", "Edit", 100, 100), place("link", "Miller", 100, 100)],
+        False,
+    ),
     "a color before a name": (
         "red cross",
         (150, 110),
@@ -406,6 +432,15 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
         "the Name column",
         (150, 110),
         [place("button", "Open", 100, 100), place("column header", "Name", 100, 200)],
+        True,
+    ),
+    "a header beside the one that is named": (
+        "the Name column header",
+        (250, 110),
+        [
+            *(place("column header", "Name", 100, 100), place("label", "Name", 100, 100, parent=1)),
+            *(place("column header", "Size", 200, 100), place("label", "Size", 200, 100, parent=3)),
+        ],
         True,
     ),
     "a button in the column that is named": (
