@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.core.elements.elements import Element, ElementTree
-from holo_tasks.core.elements.named_target import Mismatch, controls_in, ends_of_drag, find_mismatch, spot_in
+from holo_tasks.core.elements.named_target import (
+    Control,
+    Mismatch,
+    Spot,
+    controls_in,
+    ends_of_drag,
+    find_mismatch,
+    spot_in,
+)
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from tests.support.element_trees import element, tree_of, window
 
@@ -98,6 +106,9 @@ the < Back button at the bottom | button: Cancel | button: < Back
 the Options >> button | button: Cancel | button: Options >>
 the Home button | menu: File | icon: Home
 Name column | column header: Size | column header: Name
+Save button | cell: 12 | button: Save
+Save | button: 5 | button: Save
+Save | cell: 円 | cell: Save
 """
 PASSED = """
 Save | button: Save | button: Delete
@@ -166,6 +177,14 @@ arrow next to Projects | button: > | tree item: Projects
 the Save dialog | button: OK | button: Save
 'Save' heading | button: OK | button: Save
 Save toolbar | button: Print | button: Save
+Save button | cell: 12 | button: Save, button: Save
+Search button | text field: Name | button: Search, button: Search
+Country dropdown | combo box: Land | button: Country
+Miller item | cell: 12 | list item: Miller
+Amount | cell: A | cell: Amount
+Login now | button: Log in | button: Login now
+Invoice 1042 | list item: Invoice 1043 = 1042 | list item: Invoice 1042
+Save drafts now | button: Save draft later | button: Save drafts now
 Left button | button: Back | button: Left
 the next page button | button: Weiter | button: Next
 the Radio button | radio button: Male | button: Radio
@@ -234,6 +253,18 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
         [ROW, place("cell", "Miller", 0, 300, parent=1), place("button", "Delete", 300, 300, parent=1)],
         True,
     ),
+    "a button with a sign in the row that is named": (
+        "Miller row",
+        (350, 310),
+        [ROW, place("cell", "Miller", 0, 300, parent=1), place("button", "×", 300, 300, parent=1)],
+        False,
+    ),
+    "a cell of the row with a header": (
+        "Miller row",
+        (350, 310),
+        [place("row header", "Miller", 0, 300), place("cell", "Bonn", 300, 300)],
+        False,
+    ),
     "a cell of another row": (
         "Miller",
         (50, 330),
@@ -273,6 +304,63 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
         (250, 110),
         [place("check box", "Terms", 100, 100, 13, 13), place("label", "I agree", 200, 100)],
         False,
+    ),
+    "a text in another row than the named check box": (
+        "Terms check box",
+        (250, 110),
+        [place("check box", "Terms", 100, 300, 13, 13), place("label", "I agree", 200, 100)],
+        True,
+    ),
+    "a text far from the named check box": (
+        "Terms check box",
+        (550, 110),
+        [place("check box", "Terms", 100, 100, 13, 13), place("label", "I agree", 500, 100)],
+        True,
+    ),
+    "a button in the row of the named check box": (
+        "Terms check box",
+        (250, 110),
+        [place("check box", "Terms", 100, 100, 13, 13), place("button", "Delete", 200, 100)],
+        True,
+    ),
+    "the label above the named field": (
+        "Amount field",
+        (150, 110),
+        [place("label", "Betrag", 100, 100), place("text field", "Amount", 100, 125)],
+        False,
+    ),
+    "a label far above the named field": (
+        "Amount field",
+        (150, 110),
+        [place("label", "Betrag", 100, 100), place("text field", "Amount", 100, 160)],
+        True,
+    ),
+    "a label above another column than the named field": (
+        "Amount field",
+        (150, 110),
+        [place("label", "Betrag", 100, 100), place("text field", "Amount", 300, 125)],
+        True,
+    ),
+    "a label below the named field": (
+        "Amount field",
+        (150, 210),
+        [place("label", "Betrag", 100, 200), place("text field", "Amount", 100, 100)],
+        True,
+    ),
+    "a label far left of the named field": (
+        "Amount field",
+        (50, 110),
+        [place("label", "Betrag", 0, 100), place("text field", "Amount", 500, 100)],
+        True,
+    ),
+    "a tab without a name around its label": (
+        "the Week tab",
+        (150, 110),
+        [
+            *(place("tab", "", 100, 100), place("label", "Month", 110, 100, 60, 20, parent=1)),
+            place("tab", "Week", 200, 100),
+        ],
+        True,
     ),
     "a padded entry around a link": (
         "Orders link",
@@ -316,7 +404,7 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
         "Save as",
         (350, 110),
         [
-            place("panel", "Save options", 100, 90, 400, 40),
+            place("panel", "Save options here", 100, 90, 400, 40),
             place("button", "Range", 300, 100, parent=1),
             place("button", "Save as", 110, 100, parent=1),
         ],
@@ -347,6 +435,36 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
     "ground beside a control": (
         "Save",
         (95, 110),
+        [place("button", "Save", 100, 100), place("button", "Delete", 300, 100)],
+        True,
+    ),
+    "ground at the border of a control": (
+        "Save",
+        (200, 110),
+        [place("button", "Save", 100, 100), place("button", "Delete", 300, 100)],
+        False,
+    ),
+    "ground beside one of two controls of one name": (
+        "Save",
+        (95, 110),
+        [place("button", "Save", 100, 100), place("button", "Save", 300, 100)],
+        True,
+    ),
+    "ground far from the one control of that name": (
+        "Amount",
+        (600, 600),
+        [place("text field", "Amount", 100, 100), place("button", "Delete", 300, 100)],
+        True,
+    ),
+    "ground, and words that begin with the name of a field": (
+        "Amount in the form",
+        (600, 600),
+        [place("text field", "Amount", 100, 100), place("button", "Delete", 300, 100)],
+        False,
+    ),
+    "ground, and words that begin with the name of a button": (
+        "Save in the form",
+        (600, 600),
         [place("button", "Save", 100, 100), place("button", "Delete", 300, 100)],
         True,
     ),
@@ -462,6 +580,40 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
 def test_what_stands_around_a_point_is_looked_at(layout: str) -> None:
     words, (x, y), elements, withheld = LAYOUTS[layout]
     assert (judged(words, tree_of(window(SCREEN, "Orders"), *elements), Point(x, y)) is not None) == withheld
+
+
+def test_the_longest_name_counts_and_the_words_of_both_ends_of_a_drag() -> None:
+    tree, at = first("button: Delete", "button: Save", "button: Save as", "list item: Delete")
+    found = judged("Save as", tree, at)
+    assert found is not None
+    assert found.named.name == "Save as"
+    spot, controls = spot_in(tree, at), controls_in(tree)
+    assert spot is not None
+    assert find_mismatch("Save", at, spot, controls, whole="Save to Print") is not None
+    assert find_mismatch("Save", at, spot, controls, whole="Delete to Save") is None
+
+
+def test_a_control_that_was_read_from_pixels_has_any_role() -> None:
+    spot = Spot("Delete", "", Box(0, 0, 90, 30), ("Delete",))
+    found = find_mismatch("Save button", Point(10, 10), spot, [Control("Save", "", Box(200, 0, 90, 30))])
+    assert found is not None
+    assert found.named.name == "Save"
+
+
+@pytest.mark.parametrize(("at", "withheld"), [((210, 10), False), ((10, 110), False), ((210, 110), True)])
+def test_a_cell_on_a_picture_may_be_the_header_of_a_row_or_a_column(at: tuple[int, int], withheld: bool) -> None:
+    header = Control("Total", "column header", Box(0, 0, 90, 30))
+    x, y = at
+    spot = Spot("Bonn", "", Box(x - 10, y - 10, 90, 30), ("Bonn",))
+    assert (find_mismatch("Total", Point(x, y), spot, [header]) is not None) == withheld
+
+
+@pytest.mark.parametrize(("size", "off"), [((100, 30), "5 px to the left of"), ((500, 30), ""), ((100, 90), "")])
+def test_only_a_small_control_is_missed_by_some_pixels(size: tuple[int, int], off: str) -> None:
+    controls = place("button", "Save", 100, 100, *size), place("button", "Delete", 700, 100)
+    found = judged("Save", tree_of(window(SCREEN, "Orders"), *controls), Point(95, 110))
+    assert found is not None
+    assert found.off == off
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holo_tasks.core.input.gestures import Write
-from holo_tasks.core.texts.typed_text import TypedText, compare, compare_seen, matches_shown
+from holo_tasks.core.texts.typed_text import SAME_VALUE, TypedText, compare, compare_seen, matches_shown
 
 SAME = [
     ("Zoë", "", "Zoë"),
@@ -142,6 +142,52 @@ def test_the_sentence_names_both_texts_and_the_error_the_field() -> None:
     assert len(long.sentence) < 200
     for kind in ("exact", "cleared", "unread"):
         assert TypedText(kind, "a", "b").sentence == TypedText(kind, "a", "b").problem == ""  # type: ignore[arg-type]
+
+
+def test_the_sentence_tells_what_the_field_held_before() -> None:
+    assert TypedText("lost", "x", "ab", "ab").sentence == "The field holds ‘ab’ as before and did not take ‘x’."
+    assert TypedText("another", "200", "100", "15").sentence == "The field holds ‘100’ after ‘200’ was typed."
+    assert TypedText("another", "200", "100").sentence == "The field holds ‘100’, not ‘200’."
+
+
+def test_signs_for_hidden_or_narrow_cells_are_unread_and_the_same_letters_are_not() -> None:
+    assert compare(Write("x"), "●●●", "●●●x") == "unread"
+    assert compare(Write("5", overwrite=True), "", "###") == "unread"
+    assert compare(Write("##", overwrite=True), "", "##") == "exact"
+    assert compare(Write("aaa", overwrite=True), "", "aaa") == "exact"
+
+
+def test_another_text_without_enter_is_a_difference_whatever_changes_beside_it() -> None:
+    assert compare(Write("Rome"), "", "Paris", others_changed=True) == "another"
+    assert compare(Write("5"), "", "7", in_cell=True) == "another"
+
+
+@pytest.mark.parametrize(
+    ("typed", "before", "held"),
+    [
+        ("x", "old", "newxd"),  # the text before it is another one
+        ("x", "old", "oxnew"),
+        ("x", "aa", "aaxaa"),  # the old text is there twice
+        ("5551234", "", "555-12394"),
+        ("12-34A", "", "1-234A-"),
+        ("1234567", "", "1234568"),
+        ("31.05.2024", "", "30.05.2024"),
+        ("1,234,567", "", "1234.567"),
+    ],
+)
+def test_another_value_is_neither_exact_nor_another_format(typed: str, before: str, held: str) -> None:
+    assert compare(Write(typed), before, held) not in SAME_VALUE
+
+
+def test_a_number_in_another_format_beside_the_old_text_is_the_same_value() -> None:
+    assert compare(Write("1.5"), "Sum ", "Sum 1.50") == "formatted"
+    assert compare(Write("1.5"), " kg", "1.50 kg") == "formatted"
+
+
+def test_only_a_sum_or_an_address_shows_its_result_after_enter() -> None:
+    assert compare(Write("1+1", press_enter=True), "", "2") == "unread"
+    assert compare(Write("1+1", press_enter=True), "", "Paris") == "another"
+    assert compare(Write("Rome", press_enter=True), "", "5") == "another"
 
 
 def test_a_field_that_is_marked_as_invalid_is_a_problem() -> None:
