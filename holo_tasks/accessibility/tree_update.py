@@ -8,7 +8,7 @@ function.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,6 +21,9 @@ from holo_tasks.core.screen.geometry import Box
 MOST_AGAIN = 120
 """Number of elements to read again above which a full reading is as fast."""
 MOST_NEW, DEEPEST = 200, 60
+LEAST_DRAWN, MOST_HIDDEN = 4096, 20
+"""Fewest square pixels of a repaint that may show a hidden part of a page, such as a dialog that was faded in, and the
+most hidden children of an element that are read then. A longer list has its rows out of view, and scrolls."""
 
 Facts: TypeAlias = tuple[str, int, int]
 """Name, states and number of children of an element."""
@@ -59,10 +62,12 @@ class UpdatedTree:
 def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box], *, hidden: bool = False) -> list[int]:
     """Return the indexes of the showing elements that were repainted, and with ``hidden`` their hidden children.
 
+    Those of a page count after a large repaint in any case.
     An element without a visible box counts as repainted if its nearest ancestor with a box was.
     """
     found, shows = [], list[Box | None]()
     over = set[int]()
+    large = [box for box in drawn if box.area >= LEAST_DRAWN]
     for place, node in enumerate(nodes):
         box = node.seen if node.seen is not None and node.seen.area else None
         if box is None and node.parent >= 0:
@@ -73,7 +78,26 @@ def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box], *, hidden: bool = Fa
             found.append(place)
         elif hidden and node.parent in over and not node.states & protocol.SHOWING:
             found.append(place)
-    return found
+    return found if hidden or not large else sorted([*found, *_hidden_in_pages(nodes, shows, over, large)])
+
+
+def _hidden_in_pages(
+    nodes: Sequence[Node], shows: Sequence[Box | None], over: Collection[int], large: Sequence[Box]
+) -> Iterator[int]:
+    """Yield the indexes of the hidden children of repainted elements of pages.
+
+    Browsers do not signal that an element shows after a transition. The options of a closed combo box do not count.
+    """
+    in_page, below = [False] * len(nodes), dict[int, list[int]]()
+    for place, node in enumerate(nodes):
+        in_page[place] = node.role == "document" or (node.parent >= 0 and in_page[node.parent])
+        if node.parent in over and in_page[node.parent] and not node.states & protocol.SHOWING:
+            below.setdefault(node.parent, []).append(place)
+    for above, places in below.items():
+        box = shows[above]
+        drawn = box is None or any(map(box.intersects, large))
+        if drawn and len(places) <= MOST_HIDDEN and nodes[above].role != "combo box":
+            yield from places
 
 
 async def update_tree(

@@ -17,6 +17,7 @@ from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import MOST_BOXES, TopWindow, View
 from holo_tasks.accessibility.reader import Reader
 from holo_tasks.accessibility.scrolling import may_show_more
+from holo_tasks.accessibility.tree_update import MOST_HIDDEN, drawn_over
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.elements.element_messages import from_tree, to_tree
@@ -122,6 +123,36 @@ async def test_a_page_that_shows_before_its_elements_do_is_read_again(address: s
     await program.read()
     assert program.liar.asked == []
     program.liar.leave()
+
+
+async def test_a_dialog_that_was_faded_in_is_read_after_a_large_repaint(address: str) -> None:
+    """Browsers do not signal that the elements of a dialog show after its transition."""
+    web, hidden = protocol.ROLES.index("document"), SHOWS & ~protocol.SHOWING
+    program = Kept(address, page=Told("Orders", web, extents=(110, 130, 300, 200), below=[at("dialog")]))
+    elements = program.liar.elements
+    inside = {"extents": (120, 140, 50, 20), "states": hidden}
+    elements[at("dialog")] = Told("Order 7", PANEL, **inside, above=at("page"), below=[at("pay")])
+    elements[at("pay")] = Told("Pay", **inside, above=at("dialog"))
+    await program.liar.enter(address)
+    assert not (await program.read()).find("button", "Pay")
+    await program.read(Box(120, 140, 2, 16))
+    assert not {at("dialog"), at("pay")} & {path for path, _ in program.liar.asked}, "a caret shows no dialog"
+    elements[at("dialog")].states = elements[at("pay")].states = SHOWS
+    assert (await program.read(Box(120, 140, 100, 80))).find("button", "Pay")
+    program.liar.leave()
+
+
+def test_hidden_parts_of_a_page_are_read_after_a_large_repaint_only() -> None:
+    def drawn(role: str, hidden: int, box: Box, page: str = "document") -> list[int]:
+        shown = [Node("a", page, "", SHOWS, -1), Node("b", role, "", SHOWS, 0)]
+        shown[0].seen = shown[1].seen = WINDOW
+        return drawn_over([*shown, *(Node(f"c{n}", "label", "", 0, 1) for n in range(hidden))], [box])
+
+    assert drawn("section", 2, WINDOW) == [0, 1, 2, 3]
+    assert drawn("section", 2, Box(WINDOW.left, WINDOW.top, 2, 16)) == [0, 1]
+    assert drawn("combo box", 2, WINDOW) == [0, 1], "its options"
+    assert drawn("list", MOST_HIDDEN + 1, WINDOW) == [0, 1], "rows out of view"
+    assert drawn("section", 2, WINDOW, page="panel") == [0, 1], "no page of a browser"
 
 
 @pytest.mark.parametrize("moves", [True, False])
