@@ -17,7 +17,7 @@ from holo_tasks.compiler.targets import (
     templated,
     title_of_item,
 )
-from holo_tasks.core.elements.element_anchors import FIELDS, numbered
+from holo_tasks.core.elements.element_anchors import FIELDS, OPTIONS, numbered
 from holo_tasks.core.elements.elements import CELLS, PLACE_NAME, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
@@ -131,7 +131,8 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     differ. An option that is the value alone must be it for the next item, too, and not a longer one that begins so.
     The name of a cell such as *B1* is its place in the table of a letter, whatever its row is for.
     """
-    role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
+    role = step.element.get("role", "")
+    name = name_with_parameters(role, step.element.get("name", ""), values)
     within = _within(step.element, values)
     if role in FIELDS and not name and within and step.element.get("alike") == "1":
         return Target(role=role, within=within)  # the only field there
@@ -140,14 +141,26 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     if step.element.get("named_by_value") or (role in CELLS and PLACE_NAME.fullmatch(name)):
         return None
     pressed = [line.text for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
-    words = [text for text in pressed if is_readable(text)]
-    agrees = any(matches(templated(text, values), name) for text in words)
-    if role in WRITTEN_ON and words and not any(_may_be(templated(text, values), name) for text in words):
+    words = [name_with_parameters(role, text, values) for text in pressed if is_readable(text)]
+    agrees = any(matches(text, name) for text in words)
+    if role in WRITTEN_ON and words and not any(_may_be(text, name) for text in words):
         return None
     if role in ROWS and "{" in name and not PLACEHOLDER.fullmatch(name):
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
     text = name if agrees and role in WRITTEN_ON and "*" not in name else None
     return Target(role=role, name=name, within=within, text=text)
+
+
+def name_with_parameters(role: str, name: str, values: Mapping[str, Value]) -> str:
+    """Return the name of an element of a role with parameters.
+
+    A program may write an option in other case than the task, such as *food* for *Food*. That one is the value, too.
+    """
+    folded = name.strip().casefold()
+    same = [each for each, value in values.items() if len(folded) > 1 and str(value).casefold() == folded]
+    if role in OPTIONS and len(same) == 1:
+        return f"{{{same[0]}}}"
+    return templated(name, values)
 
 
 def _by_neighbor(facts: Mapping[str, str], values: Mapping[str, Value]) -> Target | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from holo_tasks.compiler.steps import name_with_parameters
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import NotFound
@@ -80,7 +81,9 @@ def test_an_icon_has_a_size_and_ends_before_the_next_one(height: int, found: Box
     assert icon is None or found is None or (icon.contains(found.center) and abs(icon.height - 14) < 3)
 
 
-@pytest.mark.parametrize(("name", "target"), [("Rose", "'{room}'"), ("Rose, two beds", "'*{room}*'")])
+@pytest.mark.parametrize(
+    ("name", "target"), [("Rose", "'{room}'"), ("ROSE", "'{room}'"), ("Rose, two beds", "'*{room}*'")]
+)
 def test_an_option_that_is_the_value_alone_is_no_pattern_that_a_longer_option_matches(
     tmp_path: Path, name: str, target: str
 ) -> None:
@@ -90,3 +93,16 @@ def test_an_option_that_is_the_value_alone_is_no_pattern_that_a_longer_option_ma
     trace = record(tmp_path, "option", "Book the room Rose.", acts, DONE, "done")
     _, _, text = compiled(tmp_path, trace, params=("room=Rose",))
     assert f"role: list item, name: {target}" in text, text
+
+
+@pytest.mark.parametrize(
+    ("role", "values", "named"),
+    [
+        pytest.param("list item", {"room": "Rose"}, "{room}", id="an option"),
+        pytest.param("button", {"room": "Rose"}, "rose", id="a caption"),
+        pytest.param("list item", {"room": "Rose", "guest": "ROSE"}, "rose", id="two values"),
+        pytest.param("list item", {"room": "Roses"}, "rose", id="another value"),
+    ],
+)
+def test_only_an_option_is_one_value_in_other_case(role: str, values: dict[str, str], named: str) -> None:
+    assert name_with_parameters(role, "rose", values) == named
