@@ -207,15 +207,24 @@ class ElementTree:
 
         ``pid`` restricts the search to the process of the window there.
 
-        It is the smallest element of the topmost window, and the deepest of several equal ones.
+        It is the smallest element of the topmost window, and the deepest of several equal ones. The page of a browser
+        below a modal dialog does not count.
         """
         found: Element | None = None
+        over = self._modal_dialogs_at(point)
         for element in self.elements:
             if not (element.on_screen and element.box.contains(point)) or pid not in (None, element.pid):
+                continue
+            if element.id < over.get(self._tops[element.id], 0):
                 continue
             if found is None or self._tops[element.id] != self._tops[found.id] or element.box.area <= found.box.area:
                 found = element
         return found
+
+    def _modal_dialogs_at(self, point: Point) -> dict[int, int]:
+        """Return the last modal dialog at a point in each window, as the indexes of both."""
+        found = (each for each in self.dialogs() if MODAL in each.states and each.box.contains(point))
+        return {self._tops[each.id]: each.id for each in found}
 
     def focused(self) -> Element | None:
         """Return the element that has the keyboard focus.

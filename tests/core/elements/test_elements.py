@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from holo_tasks.core.elements.elements import ACTIVE, COVERED, FOCUSED, NOWHERE, SHOWING, Element, ElementTree, role_of
+from holo_tasks.core.elements.elements import (
+    ACTIVE,
+    COVERED,
+    FOCUSED,
+    MODAL,
+    NOWHERE,
+    SHOWING,
+    Element,
+    ElementTree,
+    role_of,
+)
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.visible_text import one_line
 
@@ -38,6 +48,31 @@ def test_an_exact_name_comes_before_a_similar_one() -> None:
     assert names(FORM.find("button", "Save")) == [("Save", 2)]
     assert names(FORM.find("button", "SAVE")) == [("Save", 2), ("save…", 3)]
     assert names(FORM.find("text field", "user  name")) == [("User name:", 5)]
+
+
+@pytest.mark.parametrize(
+    ("state", "place", "pressed"),
+    [
+        pytest.param(MODAL, Point(120, 120), "Status", id="a field of a modal dialog"),
+        pytest.param(MODAL, Point(120, 160), "Paid", id="an option that opened over the dialog"),
+        pytest.param(MODAL, Point(320, 120), "Delete", id="a place beside the dialog"),
+        pytest.param("enabled", Point(120, 120), "Open", id="a dialog that is not modal"),
+    ],
+)
+def test_the_page_below_a_modal_dialog_is_not_pressed(state: str, place: Point, pressed: str) -> None:
+    tree = ElementTree(
+        (
+            element(0, "window", "Orders", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "cell", "Open", Box(100, 110, 60, 20)),
+            element(2, "button", "Delete", Box(300, 110, 60, 20)),
+            element(3, "dialog", "Order 7", Box(50, 50, 200, 200), 0, state),
+            element(4, "combo box", "Status", Box(60, 100, 180, 40), 3),
+            element(5, "list item", "Paid", Box(60, 150, 180, 20)),
+        )
+    )
+    found = tree.at(place)
+    assert found is not None
+    assert found.name == pressed
 
 
 def test_a_part_of_a_name_matches_only_with_a_wildcard() -> None:
