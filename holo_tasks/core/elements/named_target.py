@@ -270,23 +270,26 @@ def _labels(tree: ElementTree, it: Element) -> list[str]:
         return []
     row = Box(it.box.left - BESIDE, it.box.top, it.box.width + 2 * BESIDE, it.box.height)
     column = Box(it.box.left, it.box.top - ABOVE, it.box.width, ABOVE)
-    centers = ((each.name, each.box.center) for each in _texts(tree))
-    return [name for name, at in centers if row.contains(at) or column.contains(at)]
+    near = (each for each in _texts(tree) if row.contains(each.box.center) or column.contains(each.box.center))
+    return [each.name for each in near if not _is_on_button(tree, each)]
 
 
 def _texts(tree: ElementTree) -> Iterator[Element]:
-    """Yield the texts on a screen that are no part of a button."""
+    """Yield the texts on a screen, including those on buttons."""
     for each in tree.elements:
-        if name_of(each) and each.on_screen and each.role not in PRESSABLE and each.role not in HOLDERS:
-            around = tree.ancestors(each)
-            if not any(above.role in BUTTONS and above.box.contains(each.box.center) for above in around):
-                yield each
+        if each.name and each.on_screen and each.role not in PRESSABLE and each.role not in HOLDERS and name_of(each):
+            yield each
+
+
+def _is_on_button(tree: ElementTree, text: Element) -> bool:
+    around = tree.ancestors(text)
+    return any(above.role in BUTTONS and above.box.contains(text.box.center) for above in around)
 
 
 def _labelled(tree: ElementTree) -> Iterator[Control]:
     """Yield the fields without a name that have a text right before them which occurs once on the screen."""
     fields = [each for each in tree.elements if each.role in FIELD_ROLES and each.on_screen and not each.name.strip()]
-    texts = list(_texts(tree)) if fields else []
+    texts = [each for each in _texts(tree) if not _is_on_button(tree, each)] if fields else []
     times = Counter(words_of(each.name) for each in texts)
     pressable = _pressable(tree.elements) if fields else []
     for it in fields:
