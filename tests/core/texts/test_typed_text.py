@@ -165,8 +165,8 @@ def test_another_text_without_enter_is_a_difference_whatever_changes_beside_it()
 @pytest.mark.parametrize(
     ("typed", "before", "held"),
     [
-        ("x", "old", "newxd"),  # the text before it is another one
-        ("x", "old", "oxnew"),
+        ("x", "old!!", "newx!!"),  # the rest of the text is another one
+        ("x", "!!old", "!!xnew"),
         ("x", "aa", "aaxaa"),  # the old text is there twice
         ("5551234", "", "555-12394"),
         ("12-34A", "", "1-234A-"),
