@@ -288,6 +288,8 @@ def _typing(step: RecordedStep, values: Mapping[str, Value]) -> Action:
     arguments = step.arguments
     text = templated(str(arguments["content"]), values)
     how: dict[str, Any] = {name: True for name in ("overwrite", "press_enter") if arguments.get(name)}
+    if any("\n" in str(value) for name, value in values.items() if f"{{{name}}}" in text):
+        how["lines"] = True  # the recorded field took the line break
     if step.field_holds:  # the program may change another item's text differently
         how["shows"] = "*" if "{" in text else step.field_holds
     return {"write": {"text": text, **how}, "thought": f"Type {text}."}

@@ -21,7 +21,7 @@ from holo_tasks.scripts.steps_and_targets import (
     ShownElement,
     Target,
 )
-from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
+from holo_tasks.vision.element_check import MULTI_LINE, WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})
@@ -180,6 +180,12 @@ def check_focus(wanted: ElementTarget, sight: Sight) -> None:
         found = _in_table(found, relation, wanted.relations[relation], tree)
     if claims and not any(one in [each, *tree.ancestors(each)] for one in found for each in claims):
         raise NotFound(f"The keyboard is not in {words_for(wanted)}, but at {claims[-1].box}.")
+
+
+def takes_lines(sight: Sight) -> bool:
+    """Return whether the element with the keyboard is reported as a text field of several lines."""
+    focused = None if sight.elements is None else sight.elements.focused()
+    return focused is not None and focused.role != "terminal" and MULTI_LINE in focused.states
 
 
 def keyboard_elsewhere(wanted: ElementTarget, sight: Sight) -> str:

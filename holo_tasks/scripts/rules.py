@@ -30,6 +30,7 @@ from holo_tasks.scripts.element_search import (
     shows_cut,
     shows_element,
     stands,
+    takes_lines,
     unknown_dialog,
     words_for,
 )
@@ -320,6 +321,20 @@ def check_in_front(rule: Rule, action: Action, values: Mapping[str, Value], sigh
             raise NotFound(f"A dialog that these steps do not know is at {dialog.box}.")
     if action.focus is not None:
         check_focus(action.focus.model_copy(update=filled_in(action.focus, values)), sight)
+    if action.write is not None and not action.write.lines:
+        _check_breaks(action.write.text, values, sight)
+
+
+def _check_breaks(template: str, values: Mapping[str, Value], sight: Sight) -> None:
+    """Raise `NotFound` if a value has a Tab or a line break that would act as a key in the field with the keyboard.
+
+    A line break is a character in a field of several lines. A Tab or a break that the template itself has is meant.
+    """
+    for found in PLACEHOLDER.finditer(template):
+        value = str(values.get(found[1], ""))
+        if "\t" in value or (set("\r\n") & {*value} and not takes_lines(sight)):
+            sign = "a Tab" if "\t" in value else "a line break"
+            raise NotFound(f"The value ‘{found[1]}’ has {sign}. Its field takes one line, so that would act as a key.")
 
 
 def _has_evidence(rule: Rule, values: Mapping[str, Value], sight: Sight, box: Box) -> bool:

@@ -300,6 +300,7 @@ class Write(Part):
     shows: str | None = Field(
         default=None, description="the text of the field afterwards, if it differs; * for anything"
     )
+    lines: bool = Field(default=False, description="whether a value with line breaks may be typed into any field")
 
     @model_validator(mode="before")
     @classmethod
