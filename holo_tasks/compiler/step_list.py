@@ -6,6 +6,7 @@ the model, in words and with the reason.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -46,7 +47,7 @@ from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of, read_values
-from holo_tasks.vision.screen_text import Line, Sight, matches, plain
+from holo_tasks.vision.screen_text import GOES_ON, Line, Sight, matches, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
@@ -369,7 +370,10 @@ class StepsBuilder(Builder):
             return ""
         if has_cut_off_text(line.text):
             return ""
-        said = f"{words}{found[0]}" + ("*" if text[found.end() :].strip() else "")
+        rest = text[found.end() :]
+        # The end of a longer name, such as that of a file, is a part of the label.
+        end = rest.split()[0] if re.match(GOES_ON, rest) else ""
+        said = f"{words}{found[0]}{end}" + ("*" if rest[len(end) :].strip() else "")
         return "" if is_of_item(words, self._private) or "*" in words or not is_readable(words) else said
 
     def _state_after(self, step: RecordedStep) -> list[Any]:

@@ -12,12 +12,15 @@ from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, text
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.steps_and_targets import ElementTarget, Shown
 from holo_tasks.scripts.value_formats import formatted
-from holo_tasks.vision.screen_text import FilledLabel, Sight
+from holo_tasks.vision.screen_text import GOES_ON, FilledLabel, Sight
 
 Value: TypeAlias = str | int | bool | None
 
 PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)(?::([^{}]+))?\}(?!\})")
 """``{name}`` or ``{name:FORMAT}``, but not the ``{{secret:NAME}}`` of the process that owns the keyboard."""
+
+
+_ENDS_WITH_VALUE = re.compile(rf"(?:{PLACEHOLDER.pattern})$")
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
@@ -32,9 +35,18 @@ def label_of(template: str, values: Mapping[str, Value]) -> str:
 
 
 def fits_title(pattern: str, values: Mapping[str, Value], title: str) -> bool:
-    """Return whether a window title matches a pattern. ``*`` matches any text, and values match themselves."""
-    parts = (re.escape(fill(part, values)) for part in pattern.split("*"))
-    return re.fullmatch(".*".join(parts), title.strip(), re.IGNORECASE | re.DOTALL) is not None
+    """Return whether a window title matches a pattern. ``*`` matches any text, and values match themselves.
+
+    A value beside a ``*`` is not a part of a longer word or name, because that would be another item's.
+    """
+    parts = pattern.split("*")
+    every = [
+        (r"(?<!\w)" if place and PLACEHOLDER.match(part) else "")
+        + re.escape(fill(part, values))
+        + (rf"(?!\w|{GOES_ON})" if place < len(parts) - 1 and _ENDS_WITH_VALUE.search(part) else "")
+        for place, part in enumerate(parts)
+    ]
+    return re.fullmatch(".*".join(every), title.strip(), re.IGNORECASE | re.DOTALL) is not None
 
 
 def _put_in(found: re.Match[str], values: Mapping[str, Value]) -> str:

@@ -256,7 +256,21 @@ def holds_values(label: str, text: str, *, reported: bool = False) -> bool:
     from the program itself, so accents must match.
     """
     values = label.values if isinstance(label, FilledLabel) else ()
+    if any(f"{value}*" in label and is_longer_name(value, text) for value in values):
+        return False
     return not values or any(_holds(label, values, text, reported, fold) for fold in (str.casefold, _as_drawn))
+
+
+GOES_ON = r"[-_/\\@]\w|\.[a-z0-9]"
+"""What makes a longer name of a value, such as ``R-1-A`` of ``R-1`` and ``a.txt.old`` of ``a.txt``."""
+
+
+def is_longer_name(value: str, text: str) -> bool:
+    """Return whether a text has a value only as the beginning of longer names, which are those of other items."""
+    words = map(re.escape, re.findall(r"[^\W_]+", unicodedata.normalize("NFC", value)))
+    text = unicodedata.normalize("NFC", text)
+    ends = [found.end() for found in re.finditer(r"[\W_]*".join(words), text, re.IGNORECASE)] if value else []
+    return bool(ends) and all(re.match(GOES_ON, text[end:]) for end in ends)
 
 
 def _holds(label: str, values: Sequence[str], text: str, reported: bool, fold: Callable[[str], str]) -> bool:

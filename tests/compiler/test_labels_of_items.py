@@ -1,0 +1,28 @@
+"""A label with a value of the item keeps the end of a longer name, such as that of a file."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from holo_tasks.compiler.step_list import StepsBuilder
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.vision.screen_text import Line
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Draft of order now", "Draft of {file}*"),
+        ("Draft of order", "Draft of {file}"),
+        ("Draft of order.txt now", "Draft of {file}.txt*"),
+        ("Draft of order.txt", "Draft of {file}.txt"),
+        ("Draft of order. Saved", "Draft of {file}*"),
+    ],
+)
+def test_the_end_of_a_longer_name_is_kept(text: str, label: str) -> None:
+    builder: Any = SimpleNamespace(_private=[])
+    line = Line(text, Box(0, 0, 200, 20))
+    assert StepsBuilder._label_of_item(builder, line, {"file": "order"}) == label
