@@ -63,11 +63,13 @@ class ReadBack:
     """The check of the last typed text in one sub-goal.
 
     ``shows`` is for the next gesture: the text that a playbook or a script expects in the field instead of the typed
-    one, empty if it expects the typed one. ``result`` is the result for the last gesture, if that typed a text.
+    one, empty if it expects the typed one. ``result`` is the result for the last gesture, if that typed a text, and
+    ``target`` its field, if a program reports it.
     """
 
     shows: str = ""
     result: TypedText | None = None
+    target: Element | None = field(default=None, repr=False)
     _expected: str = ""
     _write: Write | None = field(default=None, repr=False)
     _tree: ElementTree | None = field(default=None, repr=False)
@@ -76,7 +78,7 @@ class ReadBack:
 
     async def prepare(self, services: Services, gesture: Gesture) -> None:
         """Keep the tree with the field that a gesture is about to type into."""
-        self.result = self._write = self._tree = None
+        self.result = self.target = self._write = self._tree = None
         self._beside = ""
         self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
@@ -142,6 +144,7 @@ class ReadBack:
             return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
         assert services.elements is not None
         element, elements = held.element, services.elements
+        self.target = element
         reported = redacted_element(now, element, after.masks, elements.text_filter, unseen=elements.unseen)
         if (reported.value, elements.text_filter(held.before)) != (element.value, held.before):
             return TypedText("unread", why="something of the field is masked")

@@ -27,6 +27,7 @@ from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import FIELDS, NotFound, keyboard_elsewhere
 from holo_tasks.scripts.into_view import IntoView
 from holo_tasks.scripts.item_boxes import item_boxes
+from holo_tasks.scripts.left_fields import LeftFields
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
 from holo_tasks.scripts.playbook import ListStep, Playbook, Rule
@@ -97,6 +98,7 @@ class PlaybookBrain:
         """The steps before which the click into their field was repeated."""
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
+        self._left = LeftFields()
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -130,6 +132,7 @@ class PlaybookBrain:
             raise await self._stop(step, decision, sight)
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
+        self._check_left_fields(decision, sight)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
             names = self.playbook.goals[probe]
             values = {name: value for name, value in self.values.items() if name in {*names.params, *names.values}}
@@ -428,6 +431,8 @@ class PlaybookBrain:
         self._past.append(Turn(step.tool_call.tool_name, step.thought, call, said, result.is_error or is_missing))
         if given is not None and not result.is_error and not is_missing:
             self._check_field(given, walk)
+            if (rule := self._rule_of(given)) is not None and given.action is not None:
+                self._left.note(rule, given.action, str(call.get("content", "")), walk.typed)
             self._note_fitted(given)
             if step.tool_call.tool_name != "wait":
                 self._acted_s = walk.services.now_s()
@@ -457,6 +462,18 @@ class PlaybookBrain:
         done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
         self._stopped = Misfit(rule, place, "effect", "the field holds another text than the one typed", done=done)
         raise GaveUp(f"{self._stopped.sentence} {read.problem}", layer=PLAYBOOK)
+
+    def _check_left_fields(self, decision: Decision, sight: Sight) -> None:
+        """Raise `GaveUp` if a field that was filled in has another value since the keyboard left it."""
+        rule = None if decision.action is None else self._left.changed(sight)
+        if rule is None:
+            return
+        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
+        place = next(number for number, each in enumerate(rule.do) if each.write is not None)
+        self._stopped = Misfit(
+            rule, place, "effect", "the program has put another value into its field since", done=done
+        )
+        raise GaveUp(self._stopped.sentence, layer=PLAYBOOK)
 
     def _note_fitted(self, given: Decision) -> None:
         rule = self._rule_of(given)

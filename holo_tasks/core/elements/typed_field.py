@@ -63,9 +63,9 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
     if stays and focused is not None and takes_text(focused) and not is_same(target, focused):
         if target.box.contains(focused.box.center):  # an editor that opens in a cell
             return FieldNow(focused)
-        found = _same_field_in(target, after)
+        found = same_field_in(target, after)
         return None if found is None else FieldNow(found, target.value, moved_on=True)
-    found = _same_field_in(target, after)
+    found = same_field_in(target, after)
     return None if found is None else _now(before, found, after, target)
 
 
@@ -111,7 +111,7 @@ def _field_of(tree: ElementTree, element: Element | None) -> Element | None:
     return next((above for above in tree.ancestors(element) if takes_text(above)), element)
 
 
-def _same_field_in(target: Element, after: ElementTree) -> Element | None:
+def same_field_in(target: Element, after: ElementTree) -> Element | None:
     """Return a field of an earlier tree in a later one, wherever it has moved; ``None`` if it is gone or not unique."""
     if same := [each for each in after.elements if takes_text(each) and is_same(target, each)]:
         return next((each for each in same if each.name == target.name), same[0])

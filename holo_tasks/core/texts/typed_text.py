@@ -134,6 +134,18 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
     return found
 
 
+def changed_later(typed: str, held: str, *, in_cell: bool = False) -> bool:
+    """Return whether a field that took a text exactly holds another value after the keyboard left it.
+
+    A program may write the value in its own form then, or add what a code stands for, as in ``P-4 (Adler Ltd)``.
+    """
+    kind = compare(Write(text=typed, overwrite=True), "", held, in_cell=in_cell)
+    if numbers_of(typed):
+        return bool(numbers_of(held)) and kind not in SAME_VALUE | {"reformatted"}
+    has_digits = any(map(str.isdigit, typed))
+    return kind in ("cut_off", "lost") or (kind in ("completed", "corrected") and not has_digits)
+
+
 def compare_seen(typed: str, read: str) -> Kind:
     """Return the relation of a text that OCR read in a field to the typed text.
 

@@ -1,0 +1,104 @@
+"""A field that takes another value when the keyboard leaves it stops a playbook before the form is sent."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.texts.typed_text import changed_later
+from holo_tasks.loop.read_back import ReadBack
+from holo_tasks.scripts.left_fields import LeftFields
+from holo_tasks.scripts.playbook import Rule, parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.rules import Decision
+from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.vision.screen_text import Sight
+
+TEXT = """
+name: payments
+goals:
+  store:
+    params: {payee: text}
+    steps:
+      - click: {role: text field, name: Payee}
+      - write: {text: "{payee}"}
+      - hotkey: [tab]
+      - click: {role: text field, name: Memo}
+      - hotkey: [ctrl, s]
+      - click: {role: button, name: Add}
+      - write: {text: "{payee}", press_enter: true}
+      - write: {text: "{payee}", shows: "*"}
+"""
+CLICK, WRITE, TAB, MEMO, SAVE, ADD, ENTER, SHOWS = reversed(parse_playbook(TEXT).rules_of("store"))
+
+
+def field(value: str, *states: str, name: str = "Payee") -> Element:
+    shown = frozenset({SHOWING, "editable", *states})
+    return Element(1, "text field", name, shown, Box(10, 10, 200, 20), 0, "bank", 1, value=value)
+
+
+def seen(*fields: Element) -> Sight:
+    window = Element(0, "window", "Bank", frozenset({SHOWING, "active"}), Box(0, 0, 400, 300), -1, "bank", 1)
+    return Sight((), Size(400, 300), elements=ElementTree((window, *fields), (), complete=True))
+
+
+def after(*rules: Rule, typed: str = "Cedar") -> LeftFields:
+    found = LeftFields()
+    for rule in rules:
+        found.note(rule, rule.do[0], typed, ReadBack(target=field(typed) if rule.do[0].write else None))
+    return found
+
+
+@pytest.mark.parametrize("rules", [(WRITE,), (WRITE, TAB), (WRITE, MEMO), (CLICK, WRITE, TAB, MEMO)])
+def test_a_name_that_was_completed_later_is_noticed(rules: tuple[Rule, ...]) -> None:
+    assert after(*rules).changed(seen(field("Cedar Foods"))) is WRITE
+
+
+@pytest.mark.parametrize("rules", [(WRITE, SAVE), (WRITE, ADD), (ENTER,), (SHOWS,), (WRITE, TAB, ADD)])
+def test_a_form_that_was_sent_may_show_another_record(rules: tuple[Rule, ...]) -> None:
+    assert after(*rules).changed(seen(field("Cedar Foods"))) is None
+
+
+def test_a_field_with_the_keyboard_or_without_a_text_or_out_of_sight_is_left_alone() -> None:
+    found = after(WRITE, TAB)
+    assert found.changed(seen(field("Cedar Foods", FOCUSED))) is None
+    assert found.changed(seen(field(""))) is None
+    assert found.changed(seen(field("Cedar Foods", name="Another"))) is WRITE  # the same place
+    assert found.changed(seen()) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "held", "differs"),
+    [
+        ("Cedar", "Cedar Foods", True),
+        ("99999999999999.00", "8,589,934,588.00", True),
+        ("1310", "131", True),
+        ("Muller", "Müller", True),
+        ("a long remark", "a long", True),
+        ("Cedar", "Cedar", False),
+        ("cedar", "CEDAR", False),
+        ("48.20", "48,20 €", False),
+        ("1310", "1,310.00", False),
+        ("5.3.2026", "2026-03-05", False),
+        ("9", "09:00", False),
+        ("P-4", "P-4 Adler Ltd", False),  # what a code stands for
+        ("P-4", "Adler Ltd", False),
+    ],
+)
+def test_another_form_of_a_value_is_no_other_value(typed: str, held: str, differs: bool) -> None:
+    assert changed_later(typed, held) is differs
+
+
+def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
+    values = {"payee": "Cedar"}
+    brain = PlaybookBrain(parse_playbook(TEXT), "store", values, ScreenReader(SimpleNamespace()))
+    brain._left = after(WRITE, TAB)
+    sends, waits = Decision({}, "", SAVE.do[0]), Decision({}, "")
+    brain._check_left_fields(sends, seen(field("Cedar")))
+    brain._check_left_fields(waits, seen(field("Cedar Foods")))
+    with pytest.raises(GaveUp, match=r"Type {payee}.*the program has put another value into its field since"):
+        brain._check_left_fields(sends, seen(field("Cedar Foods")))
