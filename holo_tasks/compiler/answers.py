@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from holo_tasks.compiler.targets import is_of_item, is_readable, templated
+from holo_tasks.core.texts.failure_words import says_failure
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import PLACEHOLDER, Value, convert, read_values
 from holo_tasks.vision.screen_text import Line, Sight, on_row, overlap
@@ -242,6 +243,13 @@ def _varying(text: str) -> str:
         found += _loosely(text[end : varying.start()]) + (varying[0] if varying[0].startswith("{") else number)
         end = varying.end()
     return found + _loosely(text[end:])
+
+
+def reads_like_error(first: Sight, one: RecordedAnswer) -> bool:
+    """Return whether the last screen of a recording, which answered, has a new text that reads like an error."""
+    texts = (line.text for line in one.sight.lines)
+    said = [text for text in texts if says_failure(PLACEHOLDER.sub(" ", templated(text, one.values)))]
+    return any(not first.has(text) for text in said)
 
 
 def is_message(text: str) -> bool:

@@ -25,6 +25,7 @@ from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import FIELDS, NotFound, keyboard_elsewhere
+from holo_tasks.scripts.failure_notes import FailureNotes
 from holo_tasks.scripts.into_view import IntoView
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.left_fields import LeftFields
@@ -98,7 +99,7 @@ class PlaybookBrain:
         """The steps before which the click into their field was repeated."""
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
-        self._left = LeftFields()
+        self._left, self._failures = LeftFields(), FailureNotes(values)
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -133,6 +134,7 @@ class PlaybookBrain:
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
         self._check_left_fields(decision, sight)
+        self._check_failures(decision, sight)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
             names = self.playbook.goals[probe]
             values = {name: value for name, value in self.values.items() if name in {*names.params, *names.values}}
@@ -474,6 +476,19 @@ class PlaybookBrain:
             rule, place, "effect", "the program has put another value into its field since", done=done
         )
         raise GaveUp(self._stopped.sentence, layer=PLAYBOOK)
+
+    def _check_failures(self, decision: Decision, sight: Sight) -> None:
+        """Raise `DoesNotFit` if a step of a list is to answer, and a new text of the program says that it failed.
+
+        The texts on the first screen are kept for this.
+        """
+        action, rule = decision.action, self._rule_of(decision)
+        answers = isinstance(action, ListStep) and action.answer is not None and not action.allow_errors
+        if not (answers or not self._past) or not (said := self._failures.new(sight)) or rule is None:
+            return
+        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
+        self._stopped = Misfit(rule, len(rule.do) - 1, "screen", f"the program now says ‘{said}’", done=done)
+        raise DoesNotFit(self._stopped.sentence, self._stopped)
 
     def _note_fitted(self, given: Decision) -> None:
         rule = self._rule_of(given)

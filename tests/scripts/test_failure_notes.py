@@ -1,0 +1,107 @@
+"""A playbook does not answer while a new text of the program says that something failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.texts.failure_words import says_failure
+from holo_tasks.scripts.failure_notes import FailureNotes
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
+from holo_tasks.scripts.rules import Decision
+from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.vision.screen_text import Sight
+
+TEXT = """
+name: statements
+goals:
+  run:
+    params: {{statement: text}}
+    steps:
+      - hotkey: [ctrl, enter]
+      - answer: done
+        allow_errors: {allowed}
+"""
+FAILED = "Execution finished with errors. Result: no such table: nota"
+
+
+def seen(*texts: tuple[str, str]) -> Sight:
+    """Return a window with elements of some roles and texts. ``list`` and ``field`` hold contents."""
+    shown = frozenset({SHOWING})
+    elements = [
+        Element(0, "window", "Shop", shown, Box(0, 0, 400, 300), -1, "shop", 1),
+        Element(1, "table", "", shown, Box(0, 0, 400, 100), 0, "shop", 1),
+    ]
+    for number, (role, text) in enumerate(texts, 2):
+        states = shown | ({"editable"} if role == "field" else set())
+        box, parent = Box(0, 20 * number, 400, 20), 1 if role == "cell" else 0
+        kind = {"field": "text field", "cell": "label"}.get(role, role)
+        elements.append(Element(number, kind, "", states, box, parent, "shop", 1, value=text))
+    return Sight((), Size(400, 300), elements=ElementTree((*elements,), (), complete=True))
+
+
+def found(before: Sight, now: Sight, **values: str) -> str:
+    notes = FailureNotes(values)
+    assert not notes.new(before)
+    return notes.new(now)
+
+
+def test_a_new_message_of_a_failure_is_found() -> None:
+    assert found(seen(), seen(("text field", FAILED))) == FAILED
+    assert found(seen(("label", "Could not load 1 image")), seen(("label", FAILED))) == FAILED
+
+
+@pytest.mark.parametrize("role", ["cell", "field", "button", "menu item"])
+def test_contents_and_controls_are_no_messages(role: str) -> None:
+    assert not found(seen(), seen((role, FAILED)))
+
+
+def test_a_message_that_was_there_or_a_word_of_the_item_is_none() -> None:
+    assert not found(seen(("label", FAILED)), seen(("label", FAILED)))
+    assert not found(seen(), seen(("label", "Note error in form saved")), note="error in form")
+    assert not found(Sight((), Size(400, 300)), seen(("label", FAILED)))  # the first screen with elements is the first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("The supplier could not be saved due to errors.", "Payment failed", "Access denied: Permission denied"),
+        *("Changed successfully? Error 12", "Cannot write the file", "The date is invalid", "File wasn't saved."),
+        *("Der Eintrag konnte nicht gespeichert werden", "Ungültiges Datum", "Speichern fehlgeschlagen"),
+        *("Échec de la connexion", "No se pudo guardar", "Impossibile salvare", "Opslaan is mislukt"),
+        *("Não foi possível salvar", "Nie można zapisać pliku", "Accès refusé"),
+    ],
+)
+def test_words_of_a_failure(text: str) -> None:
+    assert says_failure(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Execution finished without errors.", "0 errors, 2 warnings", "No errors were found", "Errors: 0"),
+        *("Errors", "Saved as R-12", "Not paid yet", "Ohne Fehler gespeichert", "The order was changed successfully."),
+        *("Terror in the night", "You have not read 3 messages", "Enregistré sans erreur"),
+    ],
+)
+def test_words_of_no_failure(text: str) -> None:
+    assert not says_failure(text)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_playbook_answers_only_if_nothing_failed_or_the_recording_did_so_too(allowed: bool) -> None:
+    brain = PlaybookBrain(parse_playbook(TEXT.format(allowed=str(allowed).lower())), "run", {}, ScreenReader(None))
+    answer, press = (rule.do[-1] for rule in brain.rules)
+    brain._check_failures(Decision({}, "", press, rule="step-1"), seen())
+    brain._past = [Turn("hotkey", press.thought, {})]
+    brain._check_failures(
+        Decision({}, "", answer, rule="step-2"), seen(("label", "Execution finished without errors."))
+    )
+    if allowed:
+        brain._check_failures(Decision({}, "", answer, rule="step-2"), seen(("label", FAILED)))
+        return
+    with pytest.raises(DoesNotFit, match=r"the program now says ‘Execution finished with errors."):
+        brain._check_failures(Decision({}, "", answer, rule="step-2"), seen(("label", FAILED)))
