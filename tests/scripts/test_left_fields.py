@@ -84,6 +84,8 @@ def test_a_field_with_the_keyboard_or_without_a_text_or_out_of_sight_is_left_alo
         ("48.20", "48,20 €", False),
         ("1310", "1,310.00", False),
         ("5.3.2026", "2026-03-05", False),
+        ("48.20", "-48.20", False),  # an expense
+        ("48.20", "-4.82", True),
         ("9", "09:00", False),
         ("P-4", "P-4 Adler Ltd", False),  # what a code stands for
         ("P-4", "Adler Ltd", False),

@@ -137,11 +137,14 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
 def changed_later(typed: str, held: str, *, in_cell: bool = False) -> bool:
     """Return whether a field that took a text exactly holds another value after the keyboard left it.
 
-    A program may write the value in its own form then, or add what a code stands for, as in ``P-4 (Adler Ltd)``.
+    A program may write the value in its own form then, give an expense its sign, or add what a code stands for, as in
+    ``P-4 (Adler Ltd)``.
     """
     kind = compare(Write(text=typed, overwrite=True), "", held, in_cell=in_cell)
     if numbers_of(typed):
-        return bool(numbers_of(held)) and kind not in SAME_VALUE | {"reformatted"}
+        sizes = {abs(number) for number in numbers_of(held)}
+        same = kind in SAME_VALUE or not sizes.isdisjoint(map(abs, numbers_of(typed)))
+        return bool(sizes) and not same
     has_digits = any(map(str.isdigit, typed))
     return kind in ("cut_off", "lost") or (kind in ("completed", "corrected") and not has_digits)
 
