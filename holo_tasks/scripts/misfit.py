@@ -71,7 +71,8 @@ class Misfit:
         # For a missing target, the reason names the target already.
         names = self.action.targets if self.cause in ("effect", "failed") else ()
         done_to = "".join(f", done to ‘{words_of(target)}’" for target in names[:1])
-        return f"The step is ‘{self.action.thought}’ (rule {self.rule.id}{done_to}): {self.why}."
+        said = "Give the answer." if self.action.answers else self.action.thought
+        return f"The step is ‘{said}’ (rule {self.rule.id}{done_to}): {self.why}."
 
 
 def keys_may_be_lost(rules: Sequence[Rule], misfit: Misfit) -> bool:

@@ -6,11 +6,21 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationError,
+    create_model,
+)
 
 from holo_tasks.core.errors import InvalidUsage, UnfitItem
 from holo_tasks.core.texts.error_text import problems_of
@@ -19,10 +29,20 @@ from holo_tasks.core.texts.outside_text import is_placeholder, strings_in
 Kind: TypeAlias = Literal["text", "int", "money", "date", "bool"]
 Given: TypeAlias = str | int | bool
 
+
+def _no_thousands(value: Any) -> Any:
+    """Refuse a text such as 1.310, whose point separates thousands in many countries."""
+    if isinstance(value, str) and re.fullmatch(r"[-+]?\d{1,3}\.\d{3}", value.strip()):
+        raise ValueError("may have a point for thousands or for decimals; give an amount such as 1284.50")
+    return value
+
+
 _TYPES: dict[str, Any] = {
     "text": Annotated[str, StringConstraints(min_length=1, max_length=10_000)],
     "int": Annotated[int, Field(ge=-(10**18), le=10**18)],
-    "money": Annotated[Decimal, Field(max_digits=18, decimal_places=2, allow_inf_nan=False)],
+    "money": Annotated[
+        Decimal, Field(max_digits=18, decimal_places=2, allow_inf_nan=False), BeforeValidator(_no_thousands)
+    ],
     "date": datetime.date,
     "bool": StrictBool,
 }
@@ -95,8 +115,22 @@ def check_no_secret(what: str, values: Mapping[str, Any]) -> None:
             raise UnfitItem(f"{what} was given a secret's placeholder as {name!r}: a script names its secrets itself.")
 
 
+_PROBLEMS = {
+    "missing": "is not given",
+    "extra_forbidden": "is not one of its parameters",
+    "string_too_short": "is empty",
+    "decimal_parsing": f"is not {_TOLD['money'][1]}",
+    "decimal_max_places": f"is not {_TOLD['money'][1]}, with at most two decimals",
+    "int_parsing": f"is not {_TOLD['int'][1]}",
+    "date_from_datetime_parsing": f"is not {_TOLD['date'][1]}",
+    "date_parsing": f"is not {_TOLD['date'][1]}",
+    "bool_type": f"is not {_TOLD['bool'][1]}",
+}
+"""What is wrong with a value, by pydantic's type of the error."""
+
+
 def _in_words(kind: str, message: str) -> str:
-    return {"missing": "is not given", "extra_forbidden": "is not one of its parameters"}.get(kind, message)
+    return _PROBLEMS.get(kind, message)
 
 
 def _written(value: Any) -> Given:

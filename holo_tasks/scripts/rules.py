@@ -134,9 +134,9 @@ def follow(
         return Decision(_answer(playbook.goals[goal].at_limit, LAST_CALL, values), f"{goal}: at the limit")
     if past.waits < UNKNOWN_SCREEN_WAITS:
         return Decision(_step("wait", WAITING, seconds=1.0), f"{goal}: no rule holds", lost=True)
-    return _stop(
-        LOST, _unknown_screen_question(goal, sight, lacking), f"{goal}: no rule holds, and waiting did not help", False
-    )
+    told = playbook.goals[goal]
+    question = _unknown_screen_question(goal, sight, lacking, is_list=bool(told.steps) and not told.rules)
+    return _stop(LOST, question, f"{goal}: no rule holds, and waiting did not help", False)
 
 
 def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | None:
@@ -535,9 +535,12 @@ def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
     return Decision(_step("ask_human", thought, question=question), why, lost=True)
 
 
-def _unknown_screen_question(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
+def _unknown_screen_question(goal: str, sight: Sight, lacking: Sequence[str], *, is_list: bool) -> str:
     why = "".join(f" {reason}" for reason in dict.fromkeys(lacking) if reason)
-    return f"The playbook has no rule of goal {goal!r} for this screen.{why}{_read_of(sight, 'It')}"
+    unfit = f"The playbook has no rule of goal {goal!r} for this screen."
+    if is_list:
+        unfit = f"The next step of goal {goal!r} does not fit this screen."
+    return f"{unfit}{why}{_read_of(sight, 'It')}"
 
 
 def _read_of(sight: Sight, what: str = "The screen") -> str:
