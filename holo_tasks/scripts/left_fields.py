@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from holo_tasks.core.elements.elements import FOCUSED, Element
-from holo_tasks.core.elements.typed_field import CELL, same_field_in
+from holo_tasks.core.elements.typed_field import CELL, same_field_in, takes_text
 from holo_tasks.core.texts.typed_text import changed_later
 from holo_tasks.loop.read_back import ReadBack
 from holo_tasks.scripts.element_search import FIELDS
@@ -25,12 +25,19 @@ class LeftFields:
     """The fields that were filled in since the last press that may have sent them, each with its step."""
 
     _filled: list[tuple[Rule, Element, str]] = field(default_factory=list)
+    _aimed: Element | None = None
+
+    def aim(self, sight: Sight) -> None:
+        """Keep the field with the keyboard before a text is typed. A busy program may not answer after it."""
+        focused = None if sight.elements is None else sight.elements.focused()
+        self._aimed = focused if takes_text(focused) else None
 
     def note(self, rule: Rule, action: Action, typed: str, read: ReadBack) -> None:
         """Keep the field of a step that typed a text. Forget all after a step that may have sent the form."""
         if action.write is not None and not action.write.press_enter:
-            if read.target is not None and not action.write.shows:
-                self._filled.append((rule, read.target, typed))
+            target = read.target or self._aimed
+            if target is not None and not action.write.shows:
+                self._filled.append((rule, target, typed))
         elif not _stays(action):
             self._filled.clear()
 

@@ -150,6 +150,7 @@ class PlaybookBrain:
         if action is not None and action.wait is None:
             self._before, self._acted_s = _picture(walk), None
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
+        self._left.aim(sight)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)

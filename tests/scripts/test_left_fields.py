@@ -63,6 +63,17 @@ def test_a_form_that_was_sent_may_show_another_record(rules: tuple[Rule, ...]) -
     assert after(*rules).changed(seen(field("Cedar Foods"))) is None
 
 
+def test_a_field_whose_program_did_not_answer_after_the_typing_is_known_from_before_it() -> None:
+    found = LeftFields()
+    found.aim(seen(field("", FOCUSED)))
+    found.note(WRITE, WRITE.do[0], "Cedar", ReadBack())
+    assert found.changed(seen(field("Cedar Foods"))) is WRITE
+    found = LeftFields()
+    found.aim(seen(field("")))  # nothing has the keyboard
+    found.note(WRITE, WRITE.do[0], "Cedar", ReadBack())
+    assert found.changed(seen(field("Cedar Foods"))) is None
+
+
 def test_a_field_with_the_keyboard_or_without_a_text_or_out_of_sight_is_left_alone() -> None:
     found = after(WRITE, TAB)
     assert found.changed(seen(field("Cedar Foods", FOCUSED))) is None
