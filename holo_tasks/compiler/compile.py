@@ -15,7 +15,7 @@ from holo_tasks.compiler.dry_run import DryRunMismatch, check_dry_run
 from holo_tasks.compiler.goals import chosen_of, looks_of
 from holo_tasks.compiler.interruptions import Interruption, closed_in, may_close, without_interruptions
 from holo_tasks.compiler.parameters import Ask, Parameters, occurs_in, parameters_of
-from holo_tasks.compiler.paths import Visit, merged, visits
+from holo_tasks.compiler.paths import Visit, is_linear, merged, visits
 from holo_tasks.compiler.pictures import Pictures
 from holo_tasks.compiler.playbook_yaml import CompiledGoal, playbook_yaml
 from holo_tasks.compiler.probes import (
@@ -39,7 +39,7 @@ from holo_tasks.compiler.read_pictures import (
     split_by_targets,
 )
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording, recordings
-from holo_tasks.compiler.step_list import NOT_AGAIN, StepsBuilder, is_linear
+from holo_tasks.compiler.step_list import NOT_AGAIN, StepsBuilder
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.compiler.variants import variants
 from holo_tasks.core.errors import InvalidUsage

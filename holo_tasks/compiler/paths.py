@@ -106,3 +106,8 @@ def _is_repetition(before: RecordedStep, step: RecordedStep) -> bool:
     """Return whether a step repeats the step before it, which had changed nothing on the screen."""
     same = before.tool == step.tool and before.arguments == step.arguments
     return same and before.before == before.after
+
+
+def is_linear(way: Sequence[Visit], recordings: Sequence[Recording], screens: set[int]) -> bool:
+    """Return whether all recordings did the same steps, and answered on the same screen."""
+    return bool(way) and len(screens) == 1 and all(len(visit.alike) == len(recordings) - 1 for visit in way)

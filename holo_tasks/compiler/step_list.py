@@ -6,7 +6,6 @@ the model, in words and with the reason.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -47,7 +46,7 @@ from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of, read_values
-from holo_tasks.vision.screen_text import GOES_ON, Line, Sight, matches, plain
+from holo_tasks.vision.screen_text import Line, Sight, matches, name_end, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
@@ -371,8 +370,7 @@ class StepsBuilder(Builder):
         if has_cut_off_text(line.text):
             return ""
         rest = text[found.end() :]
-        # The end of a longer name, such as that of a file, is a part of the label.
-        end = rest.split()[0] if re.match(GOES_ON, rest) else ""
+        end = name_end(rest)
         said = f"{words}{found[0]}{end}" + ("*" if rest[len(end) :].strip() else "")
         return "" if is_of_item(words, self._private) or "*" in words or not is_readable(words) else said
 
@@ -599,8 +597,3 @@ class _Left(InvalidUsage):
 
 def _reason(step: RecordedStep) -> str:
     return NO_WORDS if step.points else f"no playbook action does the same ({step.tool})"
-
-
-def is_linear(way: Sequence[Visit], recordings: Sequence[Recording], screens: set[int]) -> bool:
-    """Return whether all recordings did the same steps, and answered on the same screen."""
-    return bool(way) and len(screens) == 1 and all(len(visit.alike) == len(recordings) - 1 for visit in way)

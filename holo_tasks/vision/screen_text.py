@@ -265,6 +265,11 @@ GOES_ON = r"[-_/\\@]\w|\.[a-z0-9]"
 """What makes a longer name of a value, such as ``R-1-A`` of ``R-1`` and ``a.txt.old`` of ``a.txt``."""
 
 
+def name_end(rest: str) -> str:
+    """Return the end of a longer name after a value, such as that of a file; empty without one."""
+    return rest.split()[0] if re.match(GOES_ON, rest) else ""
+
+
 def is_longer_name(value: str, text: str) -> bool:
     """Return whether a text has a value only as the beginning of longer names, which are those of other items."""
     words = map(re.escape, re.findall(r"[^\W_]+", unicodedata.normalize("NFC", value)))
