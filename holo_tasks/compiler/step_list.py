@@ -27,7 +27,7 @@ from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_on, marks_of
 from holo_tasks.compiler.parameters import kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
-from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
+from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import searched_value
 from holo_tasks.compiler.steps import key_of_row, target_of
 from holo_tasks.compiler.targets import (

@@ -26,6 +26,8 @@ from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, 
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})
 """Roles whose accessible name is that of a nearby label, and whose text is a value."""
+OF_LINES = frozenset({"text field", "paragraph"})
+"""Roles of elements that may take several lines."""
 IN_TABLES = ("row", "column")
 """Relations of an element to other parts of its table or list."""
 SIGN = 2
@@ -183,9 +185,12 @@ def check_focus(wanted: ElementTarget, sight: Sight) -> None:
 
 
 def takes_lines(sight: Sight) -> bool:
-    """Return whether the element with the keyboard is reported as a text field of several lines."""
+    """Return whether the element with the keyboard is reported as a text field of several lines.
+
+    Some programs report this of a cell, too, where Enter goes to the next one.
+    """
     focused = None if sight.elements is None else sight.elements.focused()
-    return focused is not None and focused.role != "terminal" and MULTI_LINE in focused.states
+    return focused is not None and focused.role in OF_LINES and MULTI_LINE in focused.states
 
 
 def keyboard_elsewhere(wanted: ElementTarget, sight: Sight) -> str:

@@ -48,8 +48,8 @@ class LeftFields:
             return None
         for rule, element, typed in self._filled:
             now = same_field_in(element, tree)
-            if now is None or FOCUSED in now.states or not now.value:
-                continue
+            if now is None or FOCUSED in now.states or now.value in ("", element.value):
+                continue  # it is still at work, was emptied, or has not changed since
             if changed_later(typed, now.value, in_cell=now.role == CELL):
                 return rule
         return None

@@ -69,6 +69,10 @@ def test_a_field_whose_program_did_not_answer_after_the_typing_is_known_from_bef
     found.note(WRITE, WRITE.do[0], "Cedar", ReadBack())
     assert found.changed(seen(field("Cedar Foods"))) is WRITE
     found = LeftFields()
+    found.aim(seen(field("12", FOCUSED)))  # reported late: the text went into another field
+    found.note(WRITE, WRITE.do[0], "48", ReadBack())
+    assert found.changed(seen(field("12"))) is None
+    found = LeftFields()
     found.aim(seen(field("")))  # nothing has the keyboard
     found.note(WRITE, WRITE.do[0], "Cedar", ReadBack())
     assert found.changed(seen(field("Cedar Foods"))) is None

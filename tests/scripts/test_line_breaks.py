@@ -37,8 +37,12 @@ def test_a_break_is_not_typed_into_a_field_of_one_line(note: str) -> None:
     assert typed(note, "single line").action is None
 
 
-def test_a_line_break_is_not_typed_into_a_terminal_or_where_no_field_is_reported() -> None:
-    assert typed("one\ntwo", "multi line", role="terminal").action is None
+@pytest.mark.parametrize("role", ["terminal", "cell"])
+def test_a_line_break_is_not_typed_into_a_terminal_or_a_cell(role: str) -> None:
+    assert typed("one\ntwo", "multi line", role=role).action is None
+
+
+def test_a_line_break_is_not_typed_where_no_field_is_reported() -> None:
     sight = screen((20, 20, "Note"))
     playbook = parse_playbook(TEXT.format(write="{text: '{note}'}"))
     assert follow(playbook, "store", {"note": "one\ntwo"}, [], sight).action is None
