@@ -14,6 +14,7 @@ from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.vision.screen_text import Sight
+from tests.support.deciding import decided
 
 TEXT = """
 name: statements
@@ -92,16 +93,20 @@ def test_words_of_no_failure(text: str) -> None:
 
 
 @pytest.mark.parametrize("allowed", [False, True])
-def test_a_playbook_answers_only_if_nothing_failed_or_the_recording_did_so_too(allowed: bool) -> None:
+async def test_a_playbook_answers_only_if_nothing_failed_or_the_recording_did_so_too(allowed: bool) -> None:
     brain = PlaybookBrain(parse_playbook(TEXT.format(allowed=str(allowed).lower())), "run", {}, ScreenReader(None))
     answer, press = (rule.do[-1] for rule in brain.rules)
-    brain._check_failures(Decision({}, "", press, rule="step-1"), seen())
+    presses = Decision(step("hotkey", keys=["enter"], repeat_count=1), "", press, rule="step-1")
+    answers = Decision(step("answer", content="done"), "", answer, rule="step-2")
+    await decided(brain, presses, seen())
     brain._past = [Turn("hotkey", press.thought, {})]
-    brain._check_failures(
-        Decision({}, "", answer, rule="step-2"), seen(("label", "Execution finished without errors."))
-    )
+    await decided(brain, answers, seen(("label", "Execution finished without errors.")))
     if allowed:
-        brain._check_failures(Decision({}, "", answer, rule="step-2"), seen(("label", FAILED)))
+        await decided(brain, answers, seen(("label", FAILED)))
         return
     with pytest.raises(DoesNotFit, match=r"the program now says ‘Execution finished with errors."):
-        brain._check_failures(Decision({}, "", answer, rule="step-2"), seen(("label", FAILED)))
+        await decided(brain, answers, seen(("label", FAILED)))
+
+
+def step(tool: str, **arguments: object) -> dict[str, object]:
+    return {"note": None, "thought": "I go on.", "tool_call": {"tool_name": tool, **arguments}}

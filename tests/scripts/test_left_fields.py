@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
@@ -17,6 +15,7 @@ from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.vision.screen_text import Sight
+from tests.support.deciding import decided
 
 TEXT = """
 name: payments
@@ -33,6 +32,11 @@ goals:
       - write: {text: "{payee}", press_enter: true}
       - write: {text: "{payee}", shows: "*"}
 """
+STEP = {
+    "note": None,
+    "thought": "Save.",
+    "tool_call": {"tool_name": "hotkey", "keys": ["ctrl", "s"], "repeat_count": 1},
+}
 CLICK, WRITE, TAB, MEMO, SAVE, ADD, ENTER, SHOWS = reversed(parse_playbook(TEXT).rules_of("store"))
 
 
@@ -110,12 +114,11 @@ def test_another_form_of_a_value_is_no_other_value(typed: str, held: str, differ
     assert changed_later(typed, held) is differs
 
 
-def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
-    values = {"payee": "Cedar"}
-    brain = PlaybookBrain(parse_playbook(TEXT), "store", values, ScreenReader(SimpleNamespace()))
+async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
+    brain = PlaybookBrain(parse_playbook(TEXT), "store", {"payee": "Cedar"}, ScreenReader(None))
     brain._left = after(WRITE, TAB)
-    sends, waits = Decision({}, "", SAVE.do[0]), Decision({}, "")
+    waits, sends = Decision({}, ""), Decision(STEP, "", SAVE.do[0], rule=SAVE.id)
     brain._check_left_fields(sends, seen(field("Cedar")))
     brain._check_left_fields(waits, seen(field("Cedar Foods")))
     with pytest.raises(GaveUp, match=r"Type {payee}.*the program has put another value into its field since"):
-        brain._check_left_fields(sends, seen(field("Cedar Foods")))
+        await decided(brain, sends, seen(field("Cedar Foods")))

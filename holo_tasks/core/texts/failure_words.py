@@ -32,6 +32,6 @@ _FAILURE = re.compile(rf"\b({'|'.join(_FAILS.values())})\b")
 
 def says_failure(text: str) -> bool:
     """Return whether a text is a message that something failed. ``No errors`` and a single word are none."""
-    parts = unicodedata.normalize("NFKD", text.casefold().translate(str.maketrans({"ł": "l"})))
+    parts = unicodedata.normalize("NFKD", text.casefold().translate(str.maketrans("ł", "l")))
     plain = _NONE.sub(" ", "".join(each for each in parts if not unicodedata.combining(each)))
     return len(re.findall(r"[^\W\d_]+", plain)) > 1 and _FAILURE.search(plain) is not None
