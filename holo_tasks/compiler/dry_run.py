@@ -101,7 +101,8 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
         if "in_sheet" in facts:
             tree.add_sheet(facts, at, above)
             continue
-        if cells := numbered(facts, "cell"):
+        cells = numbered(facts, "cell")
+        if cells and "in_form" not in facts:  # the cell in the row of a form is its label
             if heading := facts.get("column"):
                 tree.add("column header", heading, Box(at.x - 2, at.y - 9, 5, 5), above)
             above = tree.add("row", "", Box(0, at.y - 2, sight.size.width, 5), above)

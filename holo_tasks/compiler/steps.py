@@ -47,6 +47,8 @@ def target_of(
         return None
     if place == 0 and (in_row := _in_row(step, sight, values)) is not None:
         return in_row
+    if place == 0 and step.typed_into and "in_form" in step.element and not is_key(step.element["name"], values):
+        return _by_neighbor(step.element, values)  # the text in the cell is the value of the recorded item
     named = _named(step, sight, values) if place == 0 else None
     if named is not None and step.element.get("alike", "") == "1":
         return named

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import CELLS, TEXTS, Element, ElementTree, in_rows, is_level
+from holo_tasks.core.elements.elements import CELLS, LISTS, TEXTS, Element, ElementTree, in_rows, is_level
 from holo_tasks.core.screen.geometry import Box
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
@@ -20,6 +20,8 @@ FILE_FIELD = re.compile(r"file ?name:?$", re.IGNORECASE)
 """Name of the field of a file dialog, in toolkits that give the dialog no role of its own."""
 LONGEST_HINT = 40
 YES, NO = "yes", "no"
+FEWEST_LABELS = 2
+"""The fewest rows of a table that is a form."""
 MOST = 6
 """The most cells of a row, and the most dialogs, that are described."""
 
@@ -39,6 +41,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
       spreadsheet without text.
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
     * ``in_row`` is the number of elements in the row with its role and name.
+    * ``in_form`` is set for the cell of a value in a form that is a table, and ``right_of`` is the label in its row.
     * ``in_sheet`` is set for a cell of a spreadsheet, and ``next_row`` for one in the row below the last filled row.
     * ``text 1`` and so on are the texts in its dialog. ``file_dialog`` is set in a dialog that chooses a file.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
@@ -62,7 +65,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts["empty"] = YES
     if in_sheet:
         facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
-    facts |= _row(tree, element, known) | _dialogs(tree, known) | _texts(tree, element, known)
+    facts |= _row(tree, element, known) | _in_form(tree, element, known)
+    facts |= _dialogs(tree, known) | _texts(tree, element, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
 
 
@@ -185,6 +189,25 @@ def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element
     texts = dict.fromkeys(text for each in row if (text := text_on(each)) and each.role not in PRESSED)
     facts = {f"cell {number}": text for number, text in enumerate([*texts][:MOST], start=1)}
     return facts | {"column": "" if heading is None else text_on(heading), "in_row": str(len(alike) + 1)}
+
+
+def _in_form(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the label of a cell in a form that is a table: two columns without headings, and labels in the first.
+
+    A list of items has more columns, headings, or two rows with one text.
+    """
+    table = next((each for each in tree.ancestors(element) if each.role in LISTS), None)
+    if element.role not in CELLS or table is None or tree.heading_of(element) is not None:
+        return {}
+    cells = [each for each in tree.below(table) if each.role in CELLS and each.on_screen]
+    lefts = sorted({each.box.left for each in cells})
+    labels = [each for each in cells if each.box.left == lefts[0]]
+    texts = [known(each).name for each in labels]
+    are_labels = all(text and _is_lasting(text) for text in texts) and len(set(texts)) == len(texts)
+    if len(lefts) != 2 or element.box.left != lefts[1] or len(labels) < FEWEST_LABELS or not are_labels:
+        return {}
+    row = [label for label in labels if is_level(label.box, element.box)]
+    return {"in_form": YES, "right_of": known(row[0]).name} if row and _is_label(tree, row[0]) else {}
 
 
 def _dialogs(tree: ElementTree, known: Callable[[Element], Element]) -> dict[str, str]:

@@ -1,0 +1,72 @@
+"""The cell of a value in a table of labels and values is found by its label, and a cell of a list is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.elements.element_anchors import anchors_of
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.rules import find
+from holo_tasks.scripts.steps_and_targets import Target
+from tests.compiler.test_compile import compiled
+from tests.compiler.test_rows_and_dialogs import Tree
+from tests.support.recorded_runs import Act, page, record, sight_of
+
+SHOWN = page((20, 10, "TAGS"))
+TAGS = (("Title", "Fruit"), ("Artist", ""), ("Album", "Cold rooms"))
+
+
+def tags(rows: tuple[tuple[str, ...], ...] = TAGS, heading: str = "") -> Tree:
+    """Return a table without rows in its tree, as Qt reports it."""
+    tree = Tree()
+    table = tree.add("table", "", Box(0, 60, 720, 320), tree.window)
+    if heading:
+        tree.add("column header", heading, Box(160, 70, 200, 20), table)
+    for place, texts in enumerate(rows):
+        for column, text in enumerate(texts):
+            tree.add("cell", text, Box(20 + 140 * column, 100 + 30 * place, 130, 24), table)
+    return tree
+
+
+def facts_of(tree: Tree, place: int) -> dict[str, str]:
+    cell = tree.tree.find("cell")[place]
+    return anchors_of(tree.tree, cell, lambda element: element)
+
+
+@pytest.mark.parametrize(("place", "label"), [(3, "Artist"), (5, "Album")])
+def test_the_cell_of_a_value_is_found_by_its_label(tmp_path: Path, place: int, label: str) -> None:
+    cell = tags().tree.find("cell")[place]
+    acts = [Act(SHOWN, at=cell.box.center, element=facts_of(tags(), place)), Act(SHOWN, write="Bruno Berg")]
+    trace = record(tmp_path, label, "Enter Bruno Berg.", acts, page((20, 10, "SAVED IT")), "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("artist=Bruno Berg",))
+    target = playbook.goals["look-up"].steps[0].click
+    assert target == Target(role="cell", right_of=label), text
+    other = replace(sight_of(SHOWN), elements=tags((("Artist", "Ada"), ("Date", ""), ("Album", "Woods"))).tree)
+    assert find(target, {}, other).top == (100 if label == "Artist" else 160)
+    twice = replace(sight_of(SHOWN), elements=tags((*TAGS, ("Artist", ""), ("Album", ""))).tree)
+    with pytest.raises(NotFound):
+        find(target, {}, twice)
+
+
+def test_the_value_of_a_form_that_is_only_pressed_keeps_its_name() -> None:
+    facts = facts_of(tags(), 5)
+    assert (facts["name"], facts["alike"], facts["right_of"]) == ("Cold rooms", "1", "Album")
+
+
+@pytest.mark.parametrize(
+    ("rows", "heading"),
+    [
+        (TAGS, "Remark"),
+        ((("Adler", "Bonn", ""), ("Berg", "Hamburg", "")), ""),
+        ((("AB-1207", ""), ("CD-3391", "")), ""),
+        ((("Adler", "2026"), ("Adler", "")), ""),
+        ((("Adler", ""),), ""),
+    ],
+)
+def test_the_text_in_the_row_of_a_list_is_no_label(rows: tuple[tuple[str, ...], ...], heading: str) -> None:
+    tree = tags(rows, heading)
+    assert not any("in_form" in facts_of(tree, place) for place in range(len(tree.tree.find("cell"))))
