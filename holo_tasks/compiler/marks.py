@@ -7,14 +7,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.targets import has_cut_off_text, templated
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.values import Value, label_of
-from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, plain
+from holo_tasks.vision.screen_text import Line, Sight, digits, likeness, matches, on_row, plain
 
 MOST_OF_ICONS = 4
 """The most letters that OCR reads in a row of icons."""
 ENOUGH = 2
 """The number of texts that identify a screen, if no other screen shows them together."""
 SHORTEST, LONGEST = 3, 60
+SAME = 0.9
+"""Least likeness of a line and of the pieces in which OCR read it on another picture, from 0 to 1."""
 FEWEST_MENUS = 4
 
 
@@ -60,9 +63,31 @@ def is_on(sight: Sight, line: Line, own: Sight) -> bool:
     if sight.has(line.text):
         return True
     row = sorted((each for each in own.lines if on_row(each.box, line.box)), key=lambda each: each.box.left)
-    said, longer = plain("".join(each.text for each in row)), f"*{line.text}*"
+    longer = f"*{line.text}*"
     joined = (each for each in sight.lines if each.box.intersects(line.box) and matches(longer, each.text))
-    return any(plain(each.text) in said for each in joined)
+    return any(_is_in_pieces(each, row) for each in joined)
+
+
+def _is_in_pieces(line: Line, row: Sequence[Line]) -> bool:
+    """Return whether the texts of a row are pieces of a line. Two pieces may both have the letter between them."""
+    whole = plain(line.text)
+    there = [each for each in row if each.box.left < line.box.right and line.box.left < each.box.right]
+    pieces = plain("".join(each.text for each in there))
+    return whole in plain("".join(each.text for each in row)) or likeness(whole, pieces) >= SAME
+
+
+def is_new(value: str, sight: Sight, before: Sight) -> bool:
+    """Return whether a picture shows a value in a place where an earlier picture did not show it."""
+    if len(value) < SHORTEST:
+        return False
+    label = f"*{value}*"
+    pieces = " " in value  # OCR may read them as several lines
+
+    def places(one: Sight) -> list[Box]:
+        return one.places(label) if pieces else [line.box for line in one.lines if matches(label, line.text)]
+
+    old, new = places(before), places(sight)
+    return any(not any(map(box.intersects, old)) for box in new)
 
 
 def covering(

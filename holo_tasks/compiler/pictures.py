@@ -18,7 +18,7 @@ from holo_tasks.compiler.targets import has_captions, hits, is_of_words, target_
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.steps_and_targets import Target
-from holo_tasks.vision.outlines import areas_of, drawings_of, edges_of, icon_left_of
+from holo_tasks.vision.outlines import CLOSELY, areas_of, drawings_of, edges_of, icon_left_of
 from holo_tasks.vision.screen_text import WORDS_APART, Sight, matches
 
 if TYPE_CHECKING:
@@ -138,12 +138,12 @@ class Pictures:
         pixels = np.asarray(screen)
         edges = edges_of(pixels)
         boxes = [*drawings_of(edges), *(area.box for area in areas_of(pixels, edges))]
+        closer = drawings_of(edges, CLOSELY)
         caption = _caption_at(pixels, at, sight)
         if caption is not None and not any(map(caption.intersects, _masked(on))):
             yield _png(screen, caption.grown(AROUND).cut_to(Box(0, 0, *screen.size)))
         hides = [*_masked(on), *(line.box for line in sight.lines)]
-        there = {box for box in boxes if box.grown(BESIDE).contains(at)}
-        for box in sorted(there, key=lambda box: box.area):
+        for box in [*_smallest_first(boxes, at), *_smallest_first(closer, at)]:
             cut = box.grown(AROUND).intersection(Box(0, 0, *screen.size))
             low, high = sorted((box.width, box.height))
             if cut is None or low < SMALLEST or high > LARGEST or any(map(cut.intersects, hides)):
@@ -160,6 +160,11 @@ class Pictures:
     def _is_only(self, file: Path, on: Picture, at: Point) -> bool:
         places = self.sights[on].pictures(file)
         return len(places) == 1 and places[0].box.contains(at)
+
+
+def _smallest_first(boxes: Iterable[Box], at: Point) -> list[Box]:
+    """Return the boxes at a point without repetitions, the smallest first."""
+    return sorted({box for box in boxes if box.grown(BESIDE).contains(at)}, key=lambda box: box.area)
 
 
 def _caption_at(pixels: Pixels, at: Point, sight: Sight) -> Box | None:

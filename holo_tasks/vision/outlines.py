@@ -35,6 +35,8 @@ _HIGHEST_PILL = 64
 _HIGHEST_CARET = 48
 _SMALLEST_SPOT, _LARGEST_SPOT = 10, 26
 _SMALLEST_DRAWING, _WIDEST_ICON = 8, 96
+APART, CLOSELY = 4, 2
+"""Distances in pixels of strokes of one drawing: usually, and in a row of icons with shadows, which nearly touch."""
 _THINNEST_DRAWING, _THIN_DRAWING, _LONGEST_DOTS = 3, 6, 24
 _LARGEST_DRAWING = 0.25
 _BORDER = 3
@@ -117,16 +119,17 @@ def is_spot_sized(box: Box) -> bool:
     return low >= _SMALLEST_SPOT and high <= _LARGEST_SPOT and (high - low) * 8 <= high
 
 
-def drawings_of(edges: Pixels) -> list[Box]:
-    """Return the boxes of drawings. Strokes up to four pixels apart belong to one drawing."""
+def drawings_of(edges: Pixels, apart: int = APART) -> list[Box]:
+    """Return the boxes of drawings. Strokes up to ``apart`` pixels from each other belong to one drawing."""
     import cv2
     import numpy as np
 
-    thick = cv2.dilate(edges, np.ones((5, 5), np.uint8))
+    thick = cv2.dilate(edges, np.ones((apart + 1, apart + 1), np.uint8))
     _, _, stats, _ = cv2.connectedComponentsWithStats(thick, connectivity=8)
     left, top, width, height, area = stats.T
     dense = area / (width * height)
-    left, top, width, height = left + 3, top + 3, width - 5, height - 5
+    begins = apart // 2 + 1
+    left, top, width, height = left + begins, top + begins, width - apart - 1, height - apart - 1
     low, high = np.minimum(width, height), np.maximum(width, height)
     good = (low >= _THINNEST_DRAWING) & (high >= _SMALLEST_DRAWING)
     # Exclude large hollow shapes: they are frames.
