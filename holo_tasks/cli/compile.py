@@ -120,6 +120,8 @@ def _advice(made: Compiled, kept: Path | None) -> list[str]:
     said += [
         f"a loop over the list {name!r}, with {', '.join(kinds)} for each item" for name, kinds in made.lists.items()
     ]
+    if made.unused:
+        said.append(f"no step uses {', '.join(made.unused)}: the playbook does the same for every such value")
     if made.probe:
         said.append(f"its probe {made.probe} looks for the effect")
     said += [f"step {one.step} takes the model: {one.why}" for one in made.by_model]

@@ -16,6 +16,7 @@ How a run becomes steps:
 * `interruptions` takes out what lay over the page and was closed there. `overlays` finds the texts that a press
   removed, and `closing_words` has the words of controls and notices in eight languages. `loops` finds the items of one
   recording.
+* `chosen_by_keys` finds the keys that chose an entry of the recorded item, which are left to the model.
 * Recordings with different ways become rules. If no rules repeat them, the shortest recording becomes steps.
 
 `recording` reads the steps of a trace, and `read_pictures` reads its pictures by OCR. `probes` makes the probe of a

@@ -298,7 +298,9 @@ class Builder:
             )
 
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
-        return any(is_of_item(text, self._private) for text in target_texts(do))
+        """Return whether a target's words are a value of the item. One character, such as a grade, is it if alone."""
+        short = {str(value) for one in self.recordings for value in one.data.values() if len(str(value)) == 1}
+        return any(text in short or is_of_item(text, self._private) for text in target_texts(do))
 
     def _shown(self, visit: Visit, step: RecordedStep) -> Shown:
         """Return the pictures before a step in all recordings that did it. That of the visit itself comes first."""

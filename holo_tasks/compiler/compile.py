@@ -11,6 +11,7 @@ from typing import Any
 
 from holo_tasks.audit.reader import Trace
 from holo_tasks.compiler.build import Builder, ByModel
+from holo_tasks.compiler.chosen_by_keys import with_choices
 from holo_tasks.compiler.dry_run import DryRunMismatch, check_dry_run
 from holo_tasks.compiler.goals import chosen_of, looks_of
 from holo_tasks.compiler.interruptions import Interruption, closed_in, may_close, without_interruptions
@@ -78,6 +79,8 @@ class Compiled:
     """The steps that the model does."""
     lists: Mapping[str, Mapping[str, Kind]] = field(default_factory=dict)
     """The lists of items that its loops need, each with the values of an item."""
+    unused: tuple[str, ...] = ()
+    """The names of the runs' values that no step uses. The playbook does the same whatever they are."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +262,7 @@ def _closed_elsewhere(traces: Sequence[Trace], others: Sequence[Recording], read
 
 def _made_straight(wanted: CompileSettings, chosen: Sequence[Recording], pictures: Mapping[Picture, Sight]) -> _Goal:
     """Return the goal of the recordings that went straight to their end."""
-    astray = 0
+    astray, chosen = 0, [with_choices(one, pictures, wanted.named) for one in chosen]
     while True:
         try:
             goal = _made_somehow(wanted, chosen, pictures)
@@ -423,6 +426,7 @@ def _goal(
     left_out = sum(step not in taken for one in made.recordings for step in one.steps)
     targets = (target for rule in playbook.rules_of(made.name) for action in rule.do for target in action.targets)
     used = {way.picture.name: None for target in targets for way in target.ways if way.picture is not None}
+    given = (name for one in made.recordings for name, value in one.data.items() if isinstance(value, str | int))
     told = Compiled(
         text,
         made.name,
@@ -433,6 +437,7 @@ def _goal(
         pictures=tuple(used),
         by_model=made.built.by_model,
         lists=playbook.goals[made.name].lists,
+        unused=tuple(name for name in dict.fromkeys(given) if f"{{{name}" not in text),
     )
     return _Goal(made, told, parameters, seen)
 

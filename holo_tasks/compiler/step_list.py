@@ -23,8 +23,9 @@ from holo_tasks.compiler.build import (
     ByModel,
     target_texts,
 )
+from holo_tasks.compiler.chosen_by_keys import CHOOSE
 from holo_tasks.compiler.loops import looped
-from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_on, marks_of
+from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
 from holo_tasks.compiler.parameters import kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
@@ -46,7 +47,7 @@ from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of, read_values
-from holo_tasks.vision.screen_text import Line, Sight, matches, name_end, plain
+from holo_tasks.vision.screen_text import Line, Sight, name_end, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
@@ -74,6 +75,7 @@ VERBS = {
     "drag_and_drop": "Drag",
     "write": "Type",
     "write_at": "Type",
+    CHOOSE: "Choose",
 }
 
 
@@ -295,7 +297,9 @@ class StepsBuilder(Builder):
         earlier, known = [sight for _, sight, _ in self._done(*before)], repr(self._item_after(*before))
         shown = self._shown(visit, step)
         came = visit is not before[0] and self._is_known(visit.screen, shown)
-        return [text for text in self._named_newly(shown, earlier, came=came) if text.strip("*") not in known]
+        typed = templated(str(step.arguments.get(TYPING.get(step.tool, ""), "")), shown[0][1])
+        new = self._named_newly(shown, earlier, came=came, typed=typed)
+        return [text for text in new if text.strip("*") not in known]
 
     def _item_in_dialog(self, visit: Visit, step: RecordedStep, before: RecordedStep) -> list[dict[str, str]]:
         """Return the texts that name the item in a dialog that the step before was not in.
@@ -318,19 +322,20 @@ class StepsBuilder(Builder):
         marks = marks_of(shown, others, self._private)
         return bool(marks) and all(map(is_readable, marks))
 
-    def _named_newly(self, shown: Shown, earlier: Sequence[Sight], *, came: bool) -> list[str]:
+    def _named_newly(self, shown: Shown, earlier: Sequence[Sight], *, came: bool, typed: str = "") -> list[str]:
         """Return the texts by which pictures name the item, in places where earlier pictures did not name it.
 
         A value that was just typed is no sign of the right screen. The program may write it in its own way. If another
-        screen ``came``, a value with a digit counts in any place, because it is a key of the item.
+        screen ``came``, a value with a digit counts in any place, because it is a key of the item. That does not hold
+        for values in the ``typed`` text, such as what a search looks for.
         """
         new = [
             name
             for name in self._names
             if self.parameters.kinds[name] in NAMING
             and all(
-                (came and any(map(str.isdigit, str(values.get(name, "")))))
-                or _is_new(str(values.get(name, "")), sight, before)
+                (came and f"{{{name}" not in typed and any(map(str.isdigit, str(values.get(name, "")))))
+                or is_new(str(values.get(name, "")), sight, before)
                 for (sight, values), before in zip(shown, earlier, strict=True)
             )
         ]
@@ -562,15 +567,6 @@ class StepsBuilder(Builder):
 
 ANYTHING = "what is there"
 """Description of a target that was recorded by hand and has no words."""
-
-
-def _is_new(value: str, sight: Sight, before: Sight) -> bool:
-    """Return whether a picture shows a value in a place where an earlier picture did not show it."""
-    if len(value) < SHORTEST:
-        return False
-    label = f"*{value}*"
-    old = [line.box for line in before.lines if matches(label, line.text)]
-    return any(matches(label, line.text) and not any(map(line.box.intersects, old)) for line in sight.lines)
 
 
 def _is_in_empty_cell(step: RecordedStep, sight: Sight) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,11 @@ from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, page, record
 
 SIZE = Size(640, 400)
 TYPED = Parameters({"name": "text", "currency": "text"}, ({"name": "Baker Ltd", "currency": "GBP"},))
@@ -195,3 +199,24 @@ def test_the_name_of_a_value_that_is_typed_is_no_value() -> None:
     seen = {"before": ReadPicture(told, sight())}
     one = Recording("runs/1", "0" * 64, "add", "add", {"city": "Leeds"}, steps, "", told)
     assert parameters_of([one], seen).values == ({"city": "Leeds", "text_1": "Kiel"},)
+
+
+@pytest.mark.parametrize("clerk", ["Ada", "Bob"])
+def test_a_value_that_no_step_uses_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], clerk: str) -> None:
+    shown = page((20, 10, "ORDER"), (20, 60, "Article:"), (20, 100, "Clerk:"))
+    acts = [Act(shown, click="Article:"), Act(shown, write="Beans"), Act(shown, click="Clerk:")]
+    goal = "Order it.\n\n" + quoted({"article": "Beans", "clerk": "Ada"})
+    trace = record(tmp_path, "one", goal, [*acts, Act(shown, write=clerk)], page((20, 10, "SAVED IT")), "")
+    compiled(tmp_path, trace, params=("other=Bob",) if clerk == "Bob" else ())
+    assert ("no step uses clerk:" in capsys.readouterr().err) is (clerk == "Bob")
+
+
+@pytest.mark.parametrize(("pressed", "left"), [("A", True), ("AB", False)])
+def test_a_pressed_value_of_one_character_is_left_to_the_model(tmp_path: Path, pressed: str, left: bool) -> None:
+    shown = page((20, 10, "RESULT OF THE TEST"), (20, 60, "AB"))
+    facts = {"role": "radio button", "name": pressed, "application": "marks", "alike": "1"}
+    act = Act(shown, at=Point(200, 200), element=facts)
+    goal = "Enter the grade.\n\n" + quoted({"grade": "A"})
+    trace = record(tmp_path, "one", goal, [act], page((20, 10, "SAVED IT")), "")
+    playbook, _, text = compiled(tmp_path, trace)
+    assert (playbook.goals["look-up"].steps[0].kind == "by_model") is left, text

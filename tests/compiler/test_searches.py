@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from holo_tasks.compiler.marks import is_new
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import searched_value
 from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.scripts.params import Kind
 from holo_tasks.vision.screen_text import Line, Sight
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, page, record
 
 SIZE = Size(400, 300)
 KINDS: dict[str, Kind] = {"article": "text", "stock": "int"}
@@ -41,3 +47,23 @@ def test_a_value_that_was_entered_is_not_required() -> None:
     assert searched("Tables", LIST, LIST, "text field") == [], "the field is known"
     assert searched("order of Tables", LIST, LIST) == []
     assert searched("81", stock("81"), stock("81")) == [], "a number may be on the screen by chance"
+
+
+@pytest.mark.parametrize(("typed", "is_required"), [("AB-1207", False), ("Two boxes", True)])
+def test_a_value_need_not_be_shown_where_it_is_typed(tmp_path: Path, typed: str, is_required: bool) -> None:
+    listed = page((20, 10, "ORDERS OF THE YEAR"), (20, 60, "AB-1207"), (20, 380, "Find"))
+    shown = page((300, 10, "SEARCH FOR AN ORDER"), (20, 60, "AB-1207"), fields=[(300, 200, "")])
+    acts = [Act(listed, click="Find"), Act(shown, write=typed)]
+    goal = "Find it.\n\n" + quoted({"number": "AB-1207", "remark": "Two boxes"})
+    trace = record(tmp_path, "one", goal, acts, page((20, 10, "FOUND IT HERE")), "")
+    playbook, _, text = compiled(tmp_path, trace)
+    step = playbook.goals["look-up"].steps[1]
+    assert step.write is not None
+    assert ("{number}" in str(step.before)) is is_required, text
+
+
+@pytest.mark.parametrize(("left", "came"), [(70, True), (200, False)])
+def test_a_value_that_ocr_reads_in_two_pieces_may_be_new(left: int, came: bool) -> None:
+    dialog = Line("Beans 355", Box(200, 200, 80, 16))
+    after = Sight((Line("Beans", Box(20, 20, 45, 16)), Line("355", Box(left, 20, 30, 16)), dialog), SIZE)
+    assert is_new("Beans 355", after, Sight((dialog,), SIZE)) is came

@@ -1,0 +1,114 @@
+"""Find keys that chose an entry of a list for the recorded item. Another item has another place in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from holo_tasks.compiler.paths import TYPING
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
+from holo_tasks.compiler.targets import hits
+from holo_tasks.vision.screen_text import Line, Sight, matches, on_row
+
+CHOOSE = "choose"
+"""The tool of a step that stands for arrow keys which chose an entry."""
+TAKE = frozenset({"enter", "return", "space"})
+"""Keys that take the entry that is selected."""
+ARROWS = frozenset({"up", "down", "left", "right", "pageup", "pagedown", "page_up", "page_down"})
+BY_KEYS = "the arrow keys choose an entry by its place, and another item has another place"
+SHORTEST = 2
+"""The shortest value, in characters, that does not occur in a row by chance."""
+TWO_ROWS = 2
+
+
+def with_choices(recording: Recording, sights: Mapping[Picture, Sight], named: Sequence[tuple[str, str]]) -> Recording:
+    """Return a recording with one step in place of the arrow keys that chose an entry with a value of the item.
+
+    Such a step is put before a key that takes the first entry, too. It is for the model. The values are the data of the
+    run and those that ``named`` gives.
+    """
+    given = [*map(str, recording.data.values()), *(value for _, value in named)]
+    values = [value for value in given if len(value) >= SHORTEST]
+    every = _used(recording.steps, sights)
+    used, steps = "", list[RecordedStep]()
+    for series in _series(recording.steps):
+        first = series[0]
+        used += _used(series, sights)
+        if _is_key(first, ARROWS):
+            chosen = _chosen(series[-1], sights[series[-1].after], [one for one in values if one not in used])
+            steps += [_choice(series, chosen)] if chosen else series
+            used += chosen
+            continue
+        if _is_key(first, TAKE) and not any(value in used for value in values):
+            unused = [value for value in values if value not in every]
+            shown = next(
+                (one for one in unused if any(matches(one, line.text) for line in sights[first.before].lines)), ""
+            )
+            steps += [_choice([replace(first, after=first.before, changed=None)], shown)] if shown else []
+            used += shown
+        steps += series
+    return replace(recording, steps=tuple(steps))
+
+
+def _used(steps: Sequence[RecordedStep], sights: Mapping[Picture, Sight]) -> str:
+    """Return all texts that steps typed or pressed, with those in the row of a pressed cell."""
+    found = []
+    for step in steps:
+        found.append(str(step.arguments.get(TYPING.get(step.tool, ""), "")))
+        if step.points:
+            found += step.element.values()
+            found += (line.text for line in sights[step.before].lines if hits(line.box, step.points[0], of_field=False))
+    return "\n".join(found)
+
+
+def _series(steps: Sequence[RecordedStep]) -> Iterator[list[RecordedStep]]:
+    """Yield consecutive arrow keys together, and each other step alone."""
+    series = [*steps[:1]]
+    for before, step in pairwise(steps):
+        if not (_is_key(before, ARROWS) and _is_key(step, ARROWS)):
+            yield series
+            series = []
+        series.append(step)
+    if series:
+        yield series
+
+
+def _is_key(step: RecordedStep, keys: Collection[str]) -> bool:
+    pressed = [str(key).casefold() for key in step.arguments.get("keys", ())]
+    return step.tool == "hotkey" and len(pressed) == 1 and pressed[0] in keys
+
+
+def _chosen(last: RecordedStep, after: Sight, values: Sequence[str]) -> str:
+    """Return the value of the item in the row that the last arrow key came to; empty without one."""
+    came = _rows_of_change(last, after)
+    return next((value for value in values if any(matches(f"*{value}*", line.text) for line in came)), "")
+
+
+def _rows_of_change(step: RecordedStep, sight: Sight) -> list[Line]:
+    """Return the lines in the part of the screen that an arrow key changed.
+
+    That is the row that the selection left, and the one that it came to. Of two rows only the latter counts.
+    """
+    inside = [line for line in sight.lines if step.changed is not None and step.changed.contains(line.box.center)]
+    inside.sort(key=lambda line: line.box.center.y)
+    rows = sum(not on_row(one.box, other.box) for one, other in pairwise(inside)) + 1
+    end = {"up": 0, "down": -1}.get(str(step.arguments["keys"][0]).casefold())
+    if not inside or end is None or rows > TWO_ROWS:
+        return inside
+    return [line for line in inside if on_row(line.box, inside[end].box)]
+
+
+def _choice(series: Sequence[RecordedStep], value: str) -> RecordedStep:
+    first, last = series[0], series[-1]
+    return replace(
+        last,
+        number=first.number,
+        tool=CHOOSE,
+        arguments={"element": f"{value} with the arrow keys"},
+        before=first.before,
+        begun_at=first.begun_at,
+        element={},
+        unsure=BY_KEYS,
+        waited=sum(step.waited for step in series),
+    )

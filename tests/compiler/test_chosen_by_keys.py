@@ -1,0 +1,72 @@
+"""Arrow keys that choose an entry of the recorded item are left to the model, and other arrow keys are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from holo_tasks.compiler.chosen_by_keys import BY_KEYS, CHOOSE, with_choices
+from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.vision.screen_text import Line, Sight
+
+SIZE = Size(640, 400)
+NAMES = ("Adler Ltd", "Berg and Sons", "Cedar Foods")
+SHOWN = Picture("0" * 64, Box.whole(SIZE), SIZE)
+LIST = Sight(tuple(Line(name, Box(40, 40 + 20 * place, 150, 14)) for place, name in enumerate(NAMES)), SIZE)
+FORM = Sight((Line("Berg and Sons", Box(40, 40, 150, 14)), Line("Purpose:", Box(40, 60, 150, 14))), SIZE)
+
+
+def step(tool: str, changed: Box | None = None, at: Point | None = None, **arguments: object) -> RecordedStep:
+    points = () if at is None else (at,)
+    return RecordedStep(1, tool, arguments, "", SHOWN, SHOWN, points, changed=changed)
+
+
+def arrow(changed: Box | None, key: str = "down") -> RecordedStep:
+    return step("hotkey", changed, keys=[key])
+
+
+ENTER = step("hotkey", keys=["enter"])
+FIRST, SECOND = Box(38, 38, 160, 40), Box(38, 58, 160, 40)
+"""The two rows that change if the selection goes to the second or to the third name."""
+
+
+def tools(*steps: RecordedStep, sight: Sight = LIST, data: Mapping[str, str]) -> list[str]:
+    recording = Recording("", "", "", "", data, steps, "", SHOWN, 1)
+    return [one.tool for one in with_choices(recording, {SHOWN: sight}, ()).steps]
+
+
+def test_arrow_keys_that_come_to_a_value_of_the_item_are_one_step_of_the_model() -> None:
+    recording = Recording(
+        "", "", "", "", {"customer": "Cedar Foods"}, (arrow(FIRST), arrow(SECOND), ENTER), "", SHOWN, 1
+    )
+    choice, enter = with_choices(recording, {SHOWN: LIST}, ()).steps
+    assert (choice.tool, choice.unsure) == (CHOOSE, BY_KEYS)
+    assert str(choice.arguments["element"]).startswith("Cedar Foods")
+    assert enter.tool == "hotkey"
+
+
+def test_the_key_that_takes_the_first_entry_has_such_a_step_before_it() -> None:
+    assert tools(ENTER, data={"customer": "Adler Ltd"}) == [CHOOSE, "hotkey"]
+    pressed = step("click", at=Point(60, 47), button="left")
+    assert tools(pressed, ENTER, data={"customer": "Adler Ltd"}) == ["click", "hotkey"], "a press chose it"
+    typed = step("write", content="4711")
+    data = {"number": "4711", "customer": "Adler Ltd"}
+    assert tools(typed, ENTER, data=data) == ["write", "hotkey"], "the number names the item"
+    assert tools(ENTER, typed, data={"number": "4711"}) == ["hotkey", "write"], "nothing of the item is shown"
+
+
+@pytest.mark.parametrize(
+    ("steps", "sight"),
+    [
+        ((arrow(FIRST, "up"),), LIST),
+        ((arrow(None),), LIST),
+        ((step("write", content="Berg and Sons"), arrow(FIRST)), LIST),
+        ((arrow(FIRST),), FORM),
+        ((step("hotkey", FIRST, keys=["ctrl", "down"]),), LIST),
+    ],
+)
+def test_other_arrow_keys_stay(steps: tuple[RecordedStep, ...], sight: Sight) -> None:
+    """The keys left the item, changed nothing, came after its typed name, or went from one field to the next."""
+    assert CHOOSE not in tools(*steps, sight=sight, data={"customer": "Berg and Sons"})
