@@ -11,7 +11,7 @@ from typing import Any
 from holo_tasks.compiler.answers import Answer, RecordedAnswer, answer_of, value_of
 from holo_tasks.compiler.effects import new_texts, state_of
 from holo_tasks.compiler.marks import covering, identity_of, is_label, marks_of
-from holo_tasks.compiler.parameters import Parameters
+from holo_tasks.compiler.parameters import Parameters, with_short
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
@@ -253,6 +253,10 @@ class Builder:
         do = actions_of(step, sight, values, self._of_screen(visit.screen))
         if self._names_item(do):  # the neighboring text belongs to this item only
             do = actions_of(step, sight, values)
+        if self.parameters.short and (write := do[-1].get("write")):
+            number, _ = self._same(visit, step)[0]
+            text = with_short(write["text"], self.parameters.short[number])
+            do[-1]["write"] = {**write, "text": text, **({"shows": "*"} if "shows" in write and "{" in text else {})}
         do[0] = with_variants(do[0], others)
         of_field = any(isinstance(target, dict) and "field" in target for target in do[-1].values())
         tells = self.mines and self._in_all(visit) and step.points and step.tool not in TYPING and not of_field

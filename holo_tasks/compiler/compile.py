@@ -409,7 +409,7 @@ def _made(
 def _parameters(wanted: CompileSettings, chosen: Sequence[Recording], seen: Mapping[str, ReadPicture]) -> Parameters:
     """Return the parameters of recordings, with the names that a person gives them."""
     parameters = parameters_of(chosen, seen, wanted.named)
-    return parameters if wanted.ask is None else parameters.renamed(wanted.ask(parameters.values[0]))
+    return parameters if wanted.ask is None else parameters.renamed(wanted.ask(parameters.every[0]))
 
 
 def _goal(
@@ -457,7 +457,7 @@ def _check(
     run did not.
     """
     is_probe = wanted.probe_of is not None
-    for one, values in zip(chosen, parameters.values, strict=True):
+    for one, values in zip(chosen, parameters.every, strict=True):
         whole, told = unrolled(playbook, wanted.name, {**values, **items})
         ended = check_dry_run(whole, wanted.name, one, told, seen, taken, WAITS if is_probe else 0)
         if is_probe:

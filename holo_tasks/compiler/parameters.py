@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TypeAlias
 
 from holo_tasks.compiler.paths import TYPING
@@ -21,7 +22,7 @@ from holo_tasks.scripts.values import PLACEHOLDER, Value, convert
 from holo_tasks.vision.screen_text import Sight, matches
 
 SHORTEST = 2
-"""The shortest value of a parameter. Shorter texts occur in other texts by chance."""
+"""The shortest value that is looked for in any text. Shorter ones occur in other texts by chance."""
 NO_NAME = "{!r} is not a valid parameter name: use small letters, digits and `_`, with a letter first."
 FILE = "file"
 """Name of the parameter for a file that was chosen or saved."""
@@ -35,10 +36,19 @@ Ask: TypeAlias = Callable[[Mapping[str, Value]], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a goal with their types, and their values in each recording."""
+    """The parameters of a goal with their types, and their values in each recording.
+
+    ``short`` are values of one character. Only typed texts get placeholders for them.
+    """
 
     kinds: Mapping[str, Kind]
     values: tuple[Mapping[str, Value], ...]
+    short: tuple[Mapping[str, Value], ...] = ()
+
+    @property
+    def every(self) -> tuple[Mapping[str, Value], ...]:
+        """The values of each recording, with those of one character."""
+        return tuple({**told, **few} for told, few in zip_longest(self.values, self.short, fillvalue={}))
 
     def used_in(self, text: str) -> dict[str, Kind]:
         """Return the parameters that a text has placeholders for, with their types."""
@@ -55,8 +65,11 @@ class Parameters:
             raise InvalidUsage(NO_NAME.format(wrong))
         if len(set(kept.values())) < len(kept):
             raise InvalidUsage("Two parameters cannot have one name.")
-        values = tuple({kept[name]: value for name, value in one.items() if name in kept} for one in self.values)
-        return Parameters({kept[name]: self.kinds[name] for name in kept}, values)
+        values, short = (
+            tuple({kept[name]: value for name, value in one.items() if name in kept} for one in every)
+            for every in (self.values, self.short)
+        )
+        return Parameters({kept[name]: self.kinds[name] for name in kept}, values, short)
 
 
 def parameters_of(
@@ -74,9 +87,39 @@ def parameters_of(
     typed = [_typed(recording, seen) for recording in recordings]
     for name in dict.fromkeys(name for one in typed for name in one):
         _take_typed(given, typed, name)
-    names = [name for name in dict.fromkeys(name for one in given for name in one) if _is_parameter(given, name)]
-    values = tuple({name: one[name] for name in names if name in one} for one in given)
-    return Parameters({name: kind_of_values([one[name] for one in values if name in one]) for name in names}, values)
+    known = [name for name in dict.fromkeys(name for one in given for name in one) if _NAME.fullmatch(name)]
+    long = {name for name in known if any(len(str(one.get(name, ""))) >= SHORTEST for one in given)}
+    values = tuple({name: one[name] for name in known if name in long and name in one} for one in given)
+    short = tuple(_typed_short(recording, one, known) for recording, one in zip(recordings, given, strict=True))
+    every = {name: [one[name] for one in given if name in one] for name in known}
+    names = [name for name in known if name in long or any(name in one for one in short)]
+    return Parameters({name: kind_of_values(every[name]) for name in names}, values, short)
+
+
+def _typed_short(recording: Recording, given: Mapping[str, Value], names: Sequence[str]) -> dict[str, Value]:
+    """Return the values of one character that were typed in a recording."""
+    texts = [str(step.arguments.get(TYPING[step.tool], "")) for step in recording.steps if step.tool in TYPING]
+    one = {name: given[name] for name in names if len(str(given.get(name, ""))) == 1}
+    return {name: value for name, value in one.items() if any(is_amount_of(text, str(value)) for text in texts)}
+
+
+def is_amount_of(text: str, value: str) -> bool:
+    """Return whether a typed text is a value of one character, or that digit with a unit, such as ``3h`` or ``€3``."""
+    if text == value:
+        return True
+    return value.isdigit() and re.fullmatch(rf"\W{{0,2}}{value}(?!st|nd|rd|th) ?[a-z]{{0,2}}\W?", text) is not None
+
+
+def with_short(text: str, short: Mapping[str, Value]) -> str:
+    """Return a typed text with a parameter in place of a value of one character. Raises `Ambiguous` for two values."""
+    names = [name for name, value in short.items() if is_amount_of(text, str(value))]
+    if len(names) > 1:
+        raise Ambiguous(f"two values of the item are the typed one: {', '.join(names)}")
+    return text.replace(str(short[names[0]]), f"{{{names[0]}}}") if names else text
+
+
+class Ambiguous(InvalidUsage):
+    """A typed text may be one of several values of the item."""
 
 
 def _scalars(data: Mapping[str, object]) -> dict[str, Value]:
@@ -124,7 +167,8 @@ def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, s
             label = (target.field or "") if target is not None else ""
         if step.tool in TYPING:
             text = str(step.arguments.get(TYPING[step.tool], ""))
-            if len(text) >= SHORTEST and not is_placeholder(text) and text not in recording.data:
+            is_long = len(text) >= SHORTEST or (text and label and not recording.data)
+            if is_long and not is_placeholder(text) and text not in recording.data:
                 label = label or _label_of_text(text, seen[step.after.sha256].sight)
                 name = name_of(label) or f"text_{len(found) + 1}"
                 name = FILE if _is_in_file_dialog(step, seen[step.before.sha256].sight) else name
@@ -187,12 +231,13 @@ def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]
 
 
 def _is_in(text: str, value: str) -> bool:
-    """Return whether a text has a value in it, or is the value in the program's format."""
+    """Return whether a text has a value in it, or is the value in the program's format.
+
+    A value of one character occurs in other texts by chance.
+    """
+    if len(value) < SHORTEST:
+        return bool(value) and is_amount_of(text, value)
     return value in text or bool(format_of(text, value))
-
-
-def _is_parameter(given: Sequence[Mapping[str, Value]], name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and any(len(str(one.get(name, ""))) >= SHORTEST for one in given)
 
 
 def is_name(text: str) -> bool:

@@ -26,7 +26,7 @@ from holo_tasks.compiler.build import (
 from holo_tasks.compiler.chosen_by_keys import CHOOSE
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
-from holo_tasks.compiler.parameters import kind_of_values
+from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import searched_value
@@ -100,7 +100,7 @@ class StepsBuilder(Builder):
                     raise _Left(why)
                 every.append([*self._steps(visit, step, before, following)])
             except InvalidUsage as error:
-                why = str(error) if isinstance(error, _Left) else _reason(step)
+                why = str(error) if isinstance(error, _Left | Ambiguous) else _reason(step)
                 words = self._in_words(step)
                 self.by_model.append(ByModel(sum(map(len, every)) + 1, words, why))
                 every.append([{"by_model": words, "why": why}])
@@ -130,7 +130,7 @@ class StepsBuilder(Builder):
         """
         if not self.loops or len(self.recordings) > 1:
             return steps, {}, {}
-        found = looped(steps, self.parameters.values[0], self.recordings[0].data)
+        found = looped(steps, self.parameters.every[0], self.recordings[0].data)
         if found is None:
             return steps, {}, {}
         body = next(step["steps"] for step in found.steps if "each" in step)
