@@ -40,7 +40,8 @@ def looped(steps: Sequence[Step], values: Mapping[str, Value], data: Mapping[str
     for size in range(SHORTEST, len(steps) // 2 + 1):
         for start in range(len(steps) - 2 * size + 1):
             count = _repetitions(steps, start, size)
-            is_loop = count >= FEWEST or (count > 1 and count in lists)
+            fewest = 2 if count in lists else FEWEST
+            is_loop = count >= fewest and (count in lists or not _is_one_form(steps[start : start + size]))
             if is_loop and (best is None or count * size > best[1] * best[2]):
                 best = start, count, size
     if best is None:
@@ -48,14 +49,14 @@ def looped(steps: Sequence[Step], values: Mapping[str, Value], data: Mapping[str
     start, count, size = best
     name = lists.get(count, ITEMS)
     name = name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in values else ITEMS
-    return _made(steps, values, start, count, size, name)
+    return _made(steps, values, start, count, size, name, is_named=count in lists)
 
 
 def _made(
-    steps: Sequence[Step], values: Mapping[str, Value], start: int, count: int, size: int, name: str
+    steps: Sequence[Step], values: Mapping[str, Value], start: int, count: int, size: int, name: str, *, is_named: bool
 ) -> FoundLoop | None:
     parts = [list(steps[start + size * number : start + size * (number + 1)]) for number in range(count)]
-    of_item = _of_items(parts)
+    of_item = _of_items(parts, is_named=is_named)
     if not of_item:
         return None
     first = {one: field for field, (one, *_) in of_item.items()}
@@ -75,17 +76,34 @@ def _in_loop(found: re.Match[str], name: str, fields: Mapping[str, str]) -> str:
     return f"{{{name}.{fields[found[1]]}{f':{found[2]}' if found[2] else ''}}}"
 
 
-def _of_items(parts: Sequence[Sequence[Step]]) -> dict[str, list[str]]:
-    """Return the parameters of each item by field. A value is of the item if it is typed in the loop."""
+def _of_items(parts: Sequence[Sequence[Step]], *, is_named: bool) -> dict[str, list[str]]:
+    """Return the parameters of each item by field. A value is of the item if it is typed in the loop.
+
+    Values with different names are fields of one item, unless the data have a list with this number of items.
+    """
     columns = list(zip(*map(_names, parts), strict=True))
     typed = {name for step in parts[0] if "write" in step for name in _names([step])}
     found: dict[str, list[str]] = {}
     for names in columns:
+        if not is_named and len({_stem(name) for name in names}) > 1:
+            return {}
         if names[0] in typed:
-            found[re.sub(r"_\d+$", "", names[0]) or names[0]] = list(names)
+            found[_stem(names[0])] = list(names)
         elif len({*names}) > 1:
             return {}  # a value that is not typed differs between the items
     return found if len(found) == len(typed) else {}
+
+
+def _stem(name: str) -> str:
+    """Return the name of a parameter without its number."""
+    return re.sub(r"_\d+$", "", name) or name
+
+
+def _is_one_form(steps: Sequence[Step]) -> bool:
+    """Return whether some steps only type and go to the next field. Repeated, they may fill the fields of one form."""
+    return all(
+        step.get("hotkey") == ["tab"] or ("write" in step and not step["write"].get("press_enter")) for step in steps
+    )
 
 
 def _repetitions(steps: Sequence[Step], start: int, size: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from holo_tasks.audit.reader import open_trace
 from holo_tasks.compiler.compile import compiled_of
+from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.recording import recordings
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage, UnfitItem
@@ -86,6 +87,37 @@ def test_two_repetitions_are_a_loop_only_if_the_data_have_a_list_of_two(tmp_path
     data = {"lines": [{"what": article, "how_many": amount} for article, amount in LINES[:2]]}
     playbook, text = made(tmp_path / "two", LINES[:2], f"{GOAL}\n\n{quoted(data)}")
     assert [*playbook.goals["look-up"].lists] == ["lines"], text
+
+
+@pytest.mark.parametrize(
+    ("names", "key", "data", "is_loop"),
+    [
+        (("number", "customer", "account"), "tab", {}, False),
+        (("number", "customer", "account"), "down", {}, False),
+        (("number", "customer", "account"), "tab", {"lines": ["a", "b", "c"]}, True),
+        (("text_1", "text_2", "text_3"), "tab", {}, False),
+        (("text_1", "text_2", "text_3"), "down", {}, True),
+        (("name", "name_2", "name_3"), "enter", {}, True),
+    ],
+)
+def test_fields_of_one_item_that_are_filled_one_after_the_other_are_no_loop(
+    names: Sequence[str], key: str, data: dict[str, Any], is_loop: bool
+) -> None:
+    values = dict(zip(names, ("1001", "Adler", "Paper"), strict=True))
+    steps: list[dict[str, Any]] = []
+    for name in names:
+        steps += [{"write": {"text": f"{{{name}}}"}}, {"hotkey": [key]}]
+    assert (looped(steps, values, data) is not None) is is_loop
+
+
+def test_rows_that_end_with_enter_are_a_loop() -> None:
+    steps: list[dict[str, Any]] = []
+    for number in ("", "_2", "_3"):
+        steps += [{"write": {"text": f"{{day{number}}}"}}, {"hotkey": ["tab"]}]
+        steps.append({"write": {"text": f"{{sum{number}}}", "press_enter": True}})
+    found = looped(steps, {f"{name}{number}": "x" for name in ("day", "sum") for number in ("", "_2", "_3")}, {})
+    assert found is not None
+    assert len(found.items) == 3
 
 
 def test_a_control_that_is_pressed_once_is_in_no_loop(tmp_path: Path) -> None:
