@@ -232,3 +232,25 @@ def test_the_name_of_a_check_box_is_beside_it_or_above_its_left_edge(text: tuple
 @pytest.mark.parametrize(("left", "beside"), [(28, True), (34, True), (48, False)])
 def test_the_box_of_a_text_above_a_check_box_is_larger_than_its_letters(left: int, beside: bool) -> None:
     assert _is_beside(Box(38, 493, 14, 14), Box(left, 452, 54, 35)) is beside
+
+
+@pytest.mark.parametrize(
+    ("name", "text_left", "other", "words"),
+    [
+        ("Bank", 182, None, ""),  # the reported box begins in the second letter
+        ("Bank", 182, Box(160, 60, 30, 24), "another text"),  # the text is that of the cell beside it
+        ("Bark", 182, None, "another text"),
+        ("Bank", 166, None, "elsewhere"),  # too far to the left
+        ("Rank", 182, None, "another text"),
+    ],
+)
+def test_the_text_of_a_cell_in_a_tree_may_begin_left_of_it(
+    name: str, text_left: int, other: Box | None, words: str
+) -> None:
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    font = ImageFont.load_default(size=20)
+    ImageDraw.Draw(image).text((text_left, 60), "Bank", fill="black", font=font)
+    frame = Frame(image.tobytes(), SIZE, ":test")
+    beside = [] if other is None else [("cell", "Bank", other)]
+    reason = said(("cell", name, Box(200, 60, 160, 24)), *beside, frame=frame)
+    assert (words in reason) if words else not reason, reason
