@@ -41,6 +41,7 @@ from holo_tasks.compiler.targets import (
     without_other_values,
 )
 from holo_tasks.compiler.titles import dialog_title, shows_title, title_after, with_titles
+from holo_tasks.compiler.toggles import may_toggle
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.element_search import NotFound
@@ -56,8 +57,6 @@ SHEETS = frozenset({"table", "tree table", "canvas", "drawing area"})
 MODIFIERS = frozenset({"ctrl", "control", "alt", "super", "meta"})
 """Keys with which others are commands of the window, wherever the keyboard is."""
 POINTING = ("click", "double_click", "write_at")
-SIGN, SMALLEST_SIGN = 26, 5
-"""Largest and smallest side of the sign of a check box, in pixels. A text caret is thinner."""
 MAY_TOGGLE = "it may be a check box, and the program does not report whether it is checked"
 NAMING = ("text", "int")
 """Types of values that may name an item. Programs write amounts and days in their own way, and sum amounts up."""
@@ -150,7 +149,7 @@ class StepsBuilder(Builder):
         do = self._actions(visit, step)
         if self._names_item(do):
             raise _Left(OF_ITEM)
-        if _may_toggle(step):
+        if may_toggle(step, following, self.recordings, self.seen):
             raise _Left(MAY_TOGGLE)
         if self._is_of_unnamed_row(visit, step):
             raise _Left(NO_KEY)
@@ -574,17 +573,6 @@ def _is_in_empty_cell(step: RecordedStep, sight: Sight) -> bool:
     if step.element.get("role") not in SHEETS or not step.points:
         return False
     return not any(line.box.contains(step.points[0]) for line in sight.lines)
-
-
-def _may_toggle(step: RecordedStep) -> bool:
-    """Return whether a press changed only a small sign, and the program does not report the control.
-
-    A second press on a check box would set it back, and the next item may find it checked.
-    """
-    changed = step.changed
-    if step.tool != "click" or step.element.get("role") or changed is None:
-        return False
-    return max(changed.width, changed.height) <= SIGN and min(changed.width, changed.height) >= SMALLEST_SIGN
 
 
 class _Left(InvalidUsage):

@@ -1,0 +1,32 @@
+"""A press that may have set a check box is left to the model if the program did not report its element in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.screen.geometry import Point
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, Page, page, record
+
+FORM = page((20, 10, "ORDER FORM"), (40, 70, "Urgent"), (200, 200, "Store"))
+OTHER = page((20, 10, "ORDER FORM"), (40, 70, "Urgent"), (40, 120, "Choose a carrier"), (200, 200, "Store"))
+STORE = {"role": "button", "name": "Store", "alike": "1", "application": "Orders"}
+
+
+@pytest.mark.parametrize(
+    ("after", "element", "is_left"),
+    [
+        pytest.param(FORM, STORE, True, id="no text changed"),
+        pytest.param(OTHER, STORE, False, id="a text came"),
+        pytest.param(FORM, {}, False, id="no element is ever reported"),
+    ],
+)
+def test_a_press_without_its_element_may_toggle(
+    tmp_path: Path, after: Page, element: dict[str, str], is_left: bool
+) -> None:
+    done = page((20, 10, "ORDER IS STORED"))
+    acts = [Act(FORM, at=Point(50, 80)), Act(after, at=Point(210, 210), element=element)]
+    _, _, text = compiled(tmp_path, record(tmp_path, "toggle", "Store it as urgent.", acts, done, "done"))
+    assert ("it may be a check box" in text) is is_left, text
