@@ -48,7 +48,8 @@ class Parameters:
     @property
     def every(self) -> tuple[Mapping[str, Value], ...]:
         """The values of each recording, with those of one character."""
-        return tuple({**told, **few} for told, few in zip_longest(self.values, self.short, fillvalue={}))
+        none: Mapping[str, Value] = {}
+        return tuple({**told, **few} for told, few in zip_longest(self.values, self.short, fillvalue=none))
 
     def used_in(self, text: str) -> dict[str, Kind]:
         """Return the parameters that a text has placeholders for, with their types."""
