@@ -28,11 +28,17 @@ def _is_tiny(element: Element) -> bool:
     return min(element.box.width, element.box.height) < TINY
 
 
+def _is_label(element: Element, control: Element) -> bool:
+    """Return whether an element is the label around a control. Firefox names it by all texts in it, with the value."""
+    is_named_by_texts = element.name.startswith(f"{control.name} ") and control.value in element.name
+    return element.role == "label" and (not element.name or bool(control.value and is_named_by_texts))
+
+
 def _area_of(control: Element, made: Sequence[Element], first: int) -> Element | None:
     above: list[Element] = []
     while (parent := (above[-1] if above else control).parent) >= first:
         above.append(made[parent - first])
-    label = next((place for place, each in enumerate(above) if each.role == "label" and not each.name), -1)
+    label = next((place for place, each in enumerate(above) if _is_label(each, control)), -1)
     area = next((each for each in above[: label + 1] if not _is_tiny(each)), None)
     if area is None or area.role not in AREAS or area.name:
         return None

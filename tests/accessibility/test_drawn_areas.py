@@ -33,6 +33,15 @@ def test_a_tiny_control_in_an_area_of_a_label_has_the_box_of_the_area() -> None:
     assert found[:3] == made[:3]
 
 
+def test_a_label_may_be_named_by_the_texts_in_it() -> None:
+    """Firefox does so: the name of the label has the control's name and its value."""
+    made = chooser(label="Room Rose Rose")
+    made[3] = replace(made[3], value="Rose")
+    assert with_drawn_areas(made, 10)[3].box == AREA
+    made[3] = replace(made[3], value="Tulip")
+    assert with_drawn_areas(made, 10)[3].box == OWN
+
+
 @pytest.mark.parametrize(
     "made",
     [
