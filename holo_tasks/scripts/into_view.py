@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -53,6 +54,8 @@ WAIT_FOR_PAGE, WAIT_FOR_LIST = (
     "Wait until the program reports the scrolled list.",
 )
 KEYBOARD = "Another field has the keyboard: click the one that the text is for."
+WORDS, MOST_WORDS = re.compile(r"[^\W\d_]+"), 1
+"""Words, and how many of them a row may show beside its key, as in ``Order {number}``."""
 SMALL = 2
 """Notches to uncover a target."""
 
@@ -294,7 +297,7 @@ class IntoView:
         rule, action = misfit.rule, misfit.action
         lacking = [each for each in rule.screen if not self._shows(each, sight)]
         if lacking:
-            return action.answers and len(lacking) < len(rule.screen) and all(map(_is_of_item, lacking))
+            return action.answers and len(lacking) < len(rule.screen) and all(map(_is_key, lacking))
         if not all(_is_missing(target, self._values, sight) for target in action.targets):
             return False
         ways = [way for target in action.targets for way in target.ways]
@@ -405,8 +408,10 @@ def _names_item(text: str | None) -> bool:
     return text is not None and PLACEHOLDER.search(text) is not None
 
 
-def _is_of_item(wanted: Condition) -> bool:
-    return any(map(_names_item, texts_of(wanted)))
+def _is_key(wanted: Condition) -> bool:
+    """Return whether a condition is a value of the item as a row shows it. A message about the item is in no list."""
+    texts = [text for text in texts_of(wanted) if _names_item(text)]
+    return bool(texts) and all(len(WORDS.findall(PLACEHOLDER.sub("", text))) <= MOST_WORDS for text in texts)
 
 
 def _pressed_by(rule: Rule) -> Iterable[str]:

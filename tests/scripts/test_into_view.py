@@ -18,7 +18,7 @@ from holo_tasks.scripts.misfit import misfit_of
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.steps_and_targets import Target
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.element_trees import element, tree_of, window
 
 SIZE, PAGE = Size(800, 600), Box(0, 0, 800, 600)
@@ -307,3 +307,24 @@ def test_a_text_gets_the_keyboard_by_one_click_into_its_field(step: str, focused
     if clicks:
         assert (move["x"] * 800 // 1000, move["y"] * 600 // 1000) == (120, 252)
         assert walked.move(tree) == {}, "a second click would not help"
+
+
+@pytest.mark.parametrize(
+    ("shown", "searches"),
+    [
+        ("{key}*", True),
+        ("Order {key}", True),
+        ("Order {key} is stored", False),
+        ("The order {key} was changed.", False),
+    ],
+)
+def test_a_list_is_looked_through_for_the_row_of_an_answer_but_not_for_a_message(shown: str, searches: bool) -> None:
+    playbook = parse_playbook(
+        f"name: n\ngoals: {{g: {{params: {{key: text}}, steps: [{{before: [FOUND, '{shown}'], answer: done}}]}}}}"
+    )
+    rules, found = playbook.rules_of("g"), Line("FOUND", Box(300, 500, 90, 20))
+    sight = Sight((found,), SIZE, elements=rows(20), disagrees=lambda each, also: "")
+    misfit = misfit_of(rules, VALUES, (), sight)
+    assert misfit is not None
+    move = IntoView(rules, VALUES, ()).move(misfit, sight, True)
+    assert (move is not None) is searches
