@@ -58,12 +58,16 @@ def windows_of(
 def with_titles(
     conditions: Iterable[Any], picture: Picture, sight: Sight, values: Mapping[str, Value], private: Collection[str]
 ) -> list[Any]:
-    """Return conditions in which windows replace the texts that the picture shows only in title bars."""
+    """Return conditions in which windows replace the texts that the picture shows only in title bars.
+
+    The folder of a file in any other text, such as a message, becomes ``*``.
+    """
     found: list[Any] = []
     for one in conditions:
         title = _title_of_text(one, picture, sight, values) if isinstance(one, str) else ""
         pattern = _window_title(title, values, private)
-        condition = {"window": pattern} if pattern else one
+        text = FOLDER.sub("*", one) if isinstance(one, str) else one
+        condition = {"window": pattern} if pattern else text
         if condition not in found:
             found.append(condition)
     return found

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.compiler.titles import _window_title
+from holo_tasks.compiler.recording import Picture
+from holo_tasks.compiler.titles import _window_title, with_titles
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.vision.screen_text import Sight
 from tests.compiler.test_compile import compiled
-from tests.support.recorded_runs import Act, Page, page, record
+from tests.support.recorded_runs import SIZE, Act, Page, page, record
 
 LIST, RECORD = "market - library", "Edit the record of {}"
 READ = "Edit the recoid of {}"
@@ -101,3 +103,12 @@ def test_a_press_without_any_effect_is_still_left_to_the_model(tmp_path: Path) -
     )
     assert "ask_model" in unchanged, unchanged
     assert "ask_model" not in changed, changed
+
+
+@pytest.mark.parametrize(
+    ("message", "required"),
+    [("Saved '/home/ann/library.bib'.", "Saved '*library.bib'."), ("Saved and/or stored", "Saved and/or stored")],
+)
+def test_the_folder_of_a_file_in_a_message_is_not_required(message: str, required: str) -> None:
+    picture = Picture("", Box.whole(SIZE), SIZE, windows=(LIST,))
+    assert with_titles([message], picture, Sight((), SIZE), {}, []) == [required]
