@@ -20,7 +20,6 @@ from holo_tasks.agent.playbooks.replay_task import Replay
 from holo_tasks.core import events
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
-from holo_tasks.core.ports import ReportsWindows
 from holo_tasks.core.prompts.step import Step
 from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.prompts.transcript import ModelStep, Transcript
@@ -406,9 +405,8 @@ class Layers:
 
     def _report_windows(self) -> None:
         """Let the frames of the model's steps contain the windows, whose titles a compiled playbook requires."""
-        desktop = self.run.desktop
-        if isinstance(desktop, ReportsWindows) and not getattr(desktop, "far", ""):
-            desktop.tells_windows = True
+        with suppress(InvalidUsage):  # those on the screen of another machine are not known
+            report_windows(self.run.desktop)
 
     def _check_windows(self) -> None:
         script = self.options.script

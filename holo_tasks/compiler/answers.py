@@ -262,7 +262,8 @@ def is_message(text: str) -> bool:
         return False
     words = [word for word in text.replace(":", " ").split() if word[:1].isalpha()]
     if len(words) == 1:
-        return words[0].endswith("ed") or words[0].casefold().strip(".!") in _DONE
+        word = words[0].casefold().strip(".!")
+        return word.endswith("ed") or word in _DONE
     return len(words) > 1 and words[0][0].isupper() and all(word.islower() for word in words[1:])
 
 

@@ -25,7 +25,7 @@ TWO_ROWS = 2
 def with_choices(recording: Recording, sights: Mapping[Picture, Sight], named: Sequence[tuple[str, str]]) -> Recording:
     """Return a recording with one step in place of the arrow keys that chose an entry with a value of the item.
 
-    Such a step is put before a key that takes the first entry, too. It is for the model. The values are the data of the
+    Such a step is also put before a key that takes the first entry. The model does it. The values are the data of the
     run and those that ``named`` gives.
     """
     given = [*map(str, recording.data.values()), *(value for _, value in named)]
@@ -80,15 +80,15 @@ def _is_key(step: RecordedStep, keys: Collection[str]) -> bool:
 
 
 def _chosen(last: RecordedStep, after: Sight, values: Sequence[str]) -> str:
-    """Return the value of the item in the row that the last arrow key came to; empty without one."""
-    came = _rows_of_change(last, after)
-    return next((value for value in values if any(matches(f"*{value}*", line.text) for line in came)), "")
+    """Return the value of the item in the row that the last arrow key selected; empty without one."""
+    rows = _rows_of_change(last, after)
+    return next((value for value in values if any(matches(f"*{value}*", line.text) for line in rows)), "")
 
 
 def _rows_of_change(step: RecordedStep, sight: Sight) -> list[Line]:
     """Return the lines in the part of the screen that an arrow key changed.
 
-    That is the row that the selection left, and the one that it came to. Of two rows only the latter counts.
+    The selection moves from one row to another. Of two rows only the second one counts.
     """
     inside = [line for line in sight.lines if step.changed is not None and step.changed.contains(line.box.center)]
     inside.sort(key=lambda line: line.box.center.y)

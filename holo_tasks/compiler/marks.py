@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from holo_tasks.compiler.answers import is_message
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.targets import has_cut_off_text, templated
 from holo_tasks.core.screen.geometry import Box
@@ -171,7 +172,7 @@ def is_label(line: Line, sight: Sight, values: Mapping[str, Value], private: Col
     text = line.text.strip()
     if not SHORTEST <= len(plain(text)) <= LONGEST or digits(text) or "*" in text or "{" in text:
         return False
-    if has_cut_off_text(line.text) or _may_be_icons(text):
+    if (has_cut_off_text(line.text) and not is_message(text)) or _may_be_icons(text):
         return False
     if templated(text, values) != text or any(matches(text, value) or value in text for value in private):
         return False

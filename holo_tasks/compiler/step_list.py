@@ -165,7 +165,7 @@ class StepsBuilder(Builder):
             if action is do[-1]:
                 then = then if self._needs_effect(visit, step, following) else []
                 item = [text for text in self._item_after(visit, step) if text not in then]
-                then = self._with_titles([*item, *then], step.after, self._done(visit, step)[0][2])
+                then = self._with_titles([*item, *then], step.after, step.before, self._done(visit, step)[0][2])
                 then = [*self._lasting(then, visit, step, following), *self._state_after(step)]
             if then:
                 action["after"] = then
@@ -175,7 +175,7 @@ class StepsBuilder(Builder):
                 action["focus"] = focus
             if action is do[0] and before is not None and before[1].tool not in TYPING:
                 names = self._item(visit, step, before)
-                names = self._with_titles(names, step.before, self._done(visit, step)[0][2])
+                names = self._with_titles(names, step.before, before[1].before, self._done(visit, step)[0][2])
                 action = {"before": names, **action} if names else action
             yield action
 
@@ -198,9 +198,12 @@ class StepsBuilder(Builder):
 
         return list(filter(holds, texts))
 
-    def _with_titles(self, conditions: Iterable[Any], picture: Picture, values: Mapping[str, Value]) -> list[Any]:
+    def _with_titles(
+        self, conditions: Iterable[Any], picture: Picture, earlier: Picture, values: Mapping[str, Value]
+    ) -> list[Any]:
         """Return conditions in which windows replace texts of title bars."""
-        return with_titles(conditions, picture, self.seen[picture.sha256].sight, values, self._private)
+        shown, old = ((each, self.seen[each.sha256].sight) for each in (picture, earlier))
+        return with_titles(conditions, shown, old, values, self._private)
 
     def _dialogs(self, path: Sequence[tuple[Visit, RecordedStep]]) -> list[str] | None:
         """Return the titles of the dialogs that the recordings had; ``None`` if the programs did not report them."""
@@ -439,7 +442,8 @@ class StepsBuilder(Builder):
         if is_fixed:
             told = self._with_end(told, path, given, befores)
         if told.get("before"):
-            told["before"] = self._with_titles(told["before"], self.recordings[0].last, given[0].values)
+            last, earlier = self.recordings[0].last, self.recordings[0].steps[-1].before
+            told["before"] = self._with_titles(told["before"], last, earlier, given[0].values)
         unseen = all(one.steps[-1].points for one in self.recordings) and is_fixed
         if self._dialogs(path) is not None:
             # The model or the person saw the end, and an error would be a dialog that no recording had.

@@ -8,7 +8,7 @@ from typing import Any
 
 from holo_tasks.compiler.marks import SHORTEST
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
-from holo_tasks.compiler.targets import is_of_item, templated, title_of_item, without_other_values
+from holo_tasks.compiler.targets import is_of_item, title_of_item, without_other_values
 from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fits_title, label_of
 from holo_tasks.vision.screen_text import Sight, matches
@@ -43,31 +43,34 @@ def windows_of(
     """
     if len({tuple(sorted(told.items())) for told in values}) < 2:
         return []
-    new = [
-        [
-            templated(title, told)
-            for title in step.after.windows
-            if title not in step.before.windows and not PATTERN & {*title}
-        ]
-        for step, told in zip(steps, values, strict=True)
+    pairs = list(zip(steps, values, strict=True))
+    new = [[_window_title(title, told, private) for title in step.after.windows] for step, told in pairs]
+    common = (title for title in dict.fromkeys(new[0]) if title and all(title in other for other in new))
+    return [title for title in common if not any(shows_title(title, step.before, told) for step, told in pairs)][
+        :MOST_TITLES
     ]
-    common = (title for title in new[0] if all(title in other for other in new))
-    return [title for title in common if not is_of_item(title, private)][:MOST_TITLES]
 
 
 def with_titles(
-    conditions: Iterable[Any], picture: Picture, sight: Sight, values: Mapping[str, Value], private: Collection[str]
+    conditions: Iterable[Any],
+    shown: tuple[Picture, Sight],
+    earlier: tuple[Picture, Sight],
+    values: Mapping[str, Value],
+    private: Collection[str],
 ) -> list[Any]:
-    """Return conditions in which windows replace the texts that the picture shows only in title bars.
+    """Return conditions in which windows replace the texts that the picture ``shown`` has only in title bars.
 
-    The folder of a file in any other text, such as a message, becomes ``*``.
+    A text stays if it distinguishes the picture from the one ``earlier`` and the title's pattern does not. The folder
+    of a file in any other text, such as a message, becomes ``*``.
     """
     found: list[Any] = []
     for one in conditions:
-        title = _title_of_text(one, picture, sight, values) if isinstance(one, str) else ""
-        pattern = _window_title(title, values, private)
-        text = FOLDER.sub("*", one) if isinstance(one, str) else one
-        condition = {"window": pattern} if pattern else text
+        condition = one
+        if isinstance(one, str):
+            pattern = _window_title(_title_of_text(one, *shown, values), values, private)
+            was_there = pattern and shows_title(pattern, earlier[0], values)
+            is_new = not earlier[1].has(label_of(one, values))
+            condition = {"window": pattern} if pattern and not (was_there and is_new) else FOLDER.sub("*", one)
         if condition not in found:
             found.append(condition)
     return found
@@ -113,7 +116,8 @@ def _window_title(title: str, values: Mapping[str, Value], private: Collection[s
         return ""
     words = title_of_item(FOLDER.sub("*", title), values).split(" ")
     pattern = without_other_values(" ".join("*" if _may_differ(word, values) else word for word in words))
-    return "" if is_of_item(pattern, private) or not pattern.strip("* ") else pattern
+    has_words = PLACEHOLDER.search(pattern) or any(map(str.isalpha, pattern))
+    return pattern if has_words and not is_of_item(pattern, private) else ""
 
 
 def _may_differ(word: str, values: Mapping[str, Value]) -> bool:

@@ -55,7 +55,7 @@ WAIT_FOR_PAGE, WAIT_FOR_LIST = (
 )
 KEYBOARD = "Another field has the keyboard: click the one that the text is for."
 WORDS, MOST_WORDS = re.compile(r"[^\W\d_]+"), 1
-"""Words, and how many of them a row may show beside its key, as in ``Order {number}``."""
+"""A word, and the most words that a row may show next to its key, as in ``Order {number}``."""
 SMALL = 2
 """Notches to uncover a target."""
 
@@ -172,6 +172,9 @@ class IntoView:
         """
         focus = misfit.action.focus
         if misfit.action.write is None or focus is None or self._search.clicked_field:
+            return None
+        is_shown = any(all(self._shows(each, sight) for each in screen) for screen in misfit.rule.screens)
+        if misfit.cause == "effect" or not is_shown:  # the text was typed already, or this is another screen
             return None
         wanted = Target.model_validate(focus.model_dump(exclude_none=True))
         takes_text = focus.role is not None and role_of(focus.role) in FIELDS | CELLS

@@ -101,7 +101,9 @@ def test_one_text_with_a_value_of_the_item_is_required_after_a_step(tmp_path: Pa
     assert "Address {address}" not in text, "a longer address may be cut off there"
 
 
-@pytest.mark.parametrize(("title", "is_required"), [("Searc.", False), ("Search", True), ("XAb", False), ("Xab", True)])
+@pytest.mark.parametrize(
+    ("title", "is_required"), [("Searc.", False), ("Search", True), ("XAb", False), ("Xab", True), ("Saved.", True)]
+)
 def test_a_word_that_ocr_cut_off_or_read_in_icons_is_not_required(
     tmp_path: Path, title: str, is_required: bool
 ) -> None:

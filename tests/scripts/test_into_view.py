@@ -14,7 +14,7 @@ from holo_tasks.core.elements.elements import NOWHERE, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget
 from holo_tasks.scripts.into_view import MOST_PAGES, MOST_TURNS, MOST_WAITS, IntoView
-from holo_tasks.scripts.misfit import misfit_of
+from holo_tasks.scripts.misfit import Misfit, misfit_of
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.steps_and_targets import Target
@@ -293,6 +293,7 @@ TYPE = "{write: late, focus: {role: text field, name: Memo}}"
         ("{write: late, focus: {role: text field, name: Remark}}", "Color", False),  # it is not there
         ("{hotkey: [enter], focus: {role: text field, name: Memo}}", "Color", False),
         ("{write: late, focus: {role: button, name: Approved}}", "Color", False),
+        ("{before: [PAID], write: late, focus: {role: text field, name: Memo}}", "Color", False),  # another screen
     ],
 )
 def test_a_text_gets_the_keyboard_by_one_click_into_its_field(step: str, focused: str, clicks: bool) -> None:
@@ -328,3 +329,14 @@ def test_a_list_is_looked_through_for_the_row_of_an_answer_but_not_for_a_message
     assert misfit is not None
     move = IntoView(rules, VALUES, ()).move(misfit, sight, True)
     assert (move is not None) is searches
+
+
+def test_no_click_goes_back_into_a_field_whose_text_was_typed() -> None:
+    field = element("text field", "Memo", Box(20, 200, 200, 24), *ON, parent=1)
+    other = element("text field", "Color", Box(20, 240, 200, 24), *ON, "focused", parent=1)
+    tree, walked = form(field, other), Walked("{write: late, focus: {role: text field, name: Memo}, after: Stored}")
+    typing = next(rule for rule in walked.rules if rule.do[0].write is not None)
+    done = Misfit(typing, 0, "effect", "nothing shows ‘Stored’ after it")
+    sight = Sight((), SIZE, elements=tree, disagrees=lambda each, also: "")
+    assert walked.view.move(done, sight, True) is None
+    assert walked.view.move(replace(done, cause="screen"), sight, True) is not None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import permutations
 
 _SIGNS = re.compile(r"[^\d.,'’\s+\-eE]|(?<!\d)[eE]|[eE](?![+-]?\d)")
-"""What is no part of a number. An E belongs to it only between two digits, as in ``1e6``, but not in ``15 EUR``."""
+"""Characters outside numbers. An E belongs to it only between two digits, as in ``1e6``, but not in ``15 EUR``."""
 _NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,'’\s])\d{3})(?:\1\d{3})*")
 _DATE = re.compile(r"(\d{1,4})([./\-\s])(\d{1,2})\2(\d{1,4})")
