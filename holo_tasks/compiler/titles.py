@@ -60,16 +60,20 @@ def with_titles(
 ) -> list[Any]:
     """Return conditions in which windows replace the texts that the picture ``shown`` has only in title bars.
 
-    A text stays if it distinguishes the picture from the one ``earlier`` and the title's pattern does not. The folder
-    of a file in any other text, such as a message, becomes ``*``.
+    A text stays if it distinguishes the picture from the one ``earlier`` and the title's pattern does not. It is left
+    out if OCR only failed to read the same title there. The folder of a file in any other text, such as a message,
+    becomes ``*``.
     """
     found: list[Any] = []
     for one in conditions:
         condition = one
         if isinstance(one, str):
-            pattern = _window_title(_title_of_text(one, *shown, values), values, private)
-            was_there = pattern and shows_title(pattern, earlier[0], values)
+            title = _title_of_text(one, *shown, values)
+            pattern = _window_title(title, values, private)
             is_new = not earlier[1].has(label_of(one, values))
+            if is_new and title in earlier[0].windows:
+                continue
+            was_there = pattern and shows_title(pattern, earlier[0], values)
             condition = {"window": pattern} if pattern and not (was_there and is_new) else FOLDER.sub("*", one)
         if condition not in found:
             found.append(condition)

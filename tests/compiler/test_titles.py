@@ -115,6 +115,12 @@ def test_the_folder_of_a_file_in_a_message_is_not_required(message: str, require
     assert with_titles([message], shown, shown, {}, []) == [required]
 
 
+def test_a_title_that_ocr_missed_on_the_earlier_picture_shows_no_effect() -> None:
+    picture = Picture("", Box.whole(SIZE), SIZE, windows=(LIST,))
+    now = picture, Sight((Line(LIST, Box(0, 0, 90, 20)),), SIZE)
+    assert with_titles([LIST, "Stored"], now, (picture, Sight((), SIZE)), {}, []) == ["Stored"]
+
+
 @pytest.mark.parametrize(
     ("earlier", "stays"),
     [("Inbox 8 - Mail", True), ("Outbox - Mail", False)],  # the title without its number is the same as before
