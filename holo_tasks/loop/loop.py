@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
+from holo_tasks.core.elements.target_words import mentions_field
 from holo_tasks.core.errors import (
     GaveUp,
     HoloError,
@@ -316,7 +317,11 @@ class _Loop(Generic[T]):
         made = await repeated(walk.presses, gesture, before.redacted, scene)
         if made is None or gesture is None:
             return None
-        made.called = named_press(made.press, str(getattr(step.tool_call, "element", "")))
+        words = str(getattr(step.tool_call, "element", ""))
+        made.called = named_press(made.press, words)
+        if scene.reader is None and mentions_field(words):
+            # The words and the picture agree on a field, where a second click only sets the keyboard focus again.
+            scene = replace(scene, reader=walk.services.screen_text)
         harmless = partial(is_harmless, walk.presses, gesture, scene, walk.safe_to_repeat)
         course = check(walk.presses, made, before.redacted, is_harmless=harmless, not_done=self.effect_buttons.not_done)
         return await self.executor.carry_out(course)

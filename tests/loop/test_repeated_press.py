@@ -145,18 +145,31 @@ async def test_a_press_declared_safe_may_be_repeated() -> None:
     assert case.recorder.of("correction") == []
 
 
+class Fields:
+    """Reads a field at each point of the picture."""
+
+    async def __call__(self, frame: Frame, where: Point | Box) -> str:
+        return ""
+
+    async def field_at(self, frame: Frame, at: Point) -> Box | None:
+        return Box.near(at, 30, 9)
+
+
 async def test_a_click_into_a_field_may_be_repeated() -> None:
-    class Fields:
-        async def __call__(self, frame: Frame, where: Point | Box) -> str:
-            return ""
-
-        async def field_at(self, frame: Frame, at: Point) -> Box | None:
-            return Box.near(at, 30, 9)
-
     case = Case(Program(), SUBMIT, SUBMIT, SUBMIT, DONE)
     case.walk.services = replace(case.walk.services, reader=Fields())
     assert (await work(case.walk)).text == "done"
     assert case.program.presses == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "may"), [("Amount field", True), ("das Feld „Betrag“", True), ("Submit", False), ("", False)]
+)
+async def test_words_and_picture_have_to_agree_on_a_field_if_no_policy_reads(words: str, may: bool) -> None:
+    case = Case(Program(), *[wrote(step("click", element=words, x=500, y=500))] * 2, DONE)
+    case.walk.services = replace(case.walk.services, screen_text=Fields())
+    assert (await work(case.walk)).text == "done"
+    assert case.program.presses == (2 if may else 1)
 
 
 async def test_a_press_may_be_repeated_after_a_persons_answer() -> None:
