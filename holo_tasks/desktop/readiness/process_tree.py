@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from holo_tasks.desktop.processes import descendants
-from holo_tasks.machine.proc import process, stat_of, status_of
+from holo_tasks.machine.proc import stat_of
 
-THREADS = 17
-"""Index of the number of threads in /proc/…/stat, counted behind the name."""
+PARENT, THREADS = 1, 17
+"""Indexes of the parent and of the number of threads in /proc/…/stat, counted behind the name."""
 MOST_NEW = 500
 """With more new processes than this, a full search is no slower."""
 
@@ -25,16 +26,17 @@ class ProcessTree:
     def pids(self) -> list[int]:
         """Return the IDs of the descendants.
 
-        The kernel numbers processes in turn, so only the numbers of new processes are checked. These are the numbers
+        The kernel numbers processes in turn, so only processes with new numbers are checked. These are the numbers
         above the newest process of the call before the last one. The last call may have missed a process, because a
         process gets its number a moment before it appears. After a wrap of the numbers, all processes are searched.
+        Most new numbers are those of threads or of ended processes, which ``/proc`` does not list.
         """
         newest = newest_process()
         if newest is None or not 0 <= newest - self._newest <= MOST_NEW:
             self._started = descendants(self._root)
         else:
             started = {self._root, *self._started}
-            for pid in range(self._newest + 1, newest + 1):
+            for pid in _listed_above(self._newest) if newest > self._newest else ():
                 if pid not in started and parent_pid(pid) in started:
                     started.add(pid)
                     self._started.append(pid)
@@ -64,16 +66,23 @@ def is_living(pid: int) -> bool:
         fields = stat_of(f"/proc/{pid}")
     except OSError:
         return False
-    return not (fields[0] in "ZX" and fields[THREADS] == "1")
+    return not _has_ended(fields)
 
 
 def parent_pid(pid: int) -> int:
-    """Return the parent of a living process. Returns zero if it has ended, or if the number is that of a thread."""
+    """Return the parent of a living process. Returns zero if it has ended."""
     try:
-        status = status_of(process(pid))
+        fields = stat_of(f"/proc/{pid}")
     except OSError:
         return 0
+    return 0 if _has_ended(fields) else int(fields[PARENT])
+
+
+def _has_ended(fields: Sequence[str]) -> bool:
     # The first thread may have ended while others go on.
-    ended = status["State"][0] in "ZX" and status.get("Threads", "1") == "1"
-    alive = not ended and int(status["Tgid"]) == pid
-    return int(status["PPid"]) if alive else 0
+    return fields[0] in "ZX" and fields[THREADS] == "1"
+
+
+def _listed_above(number: int) -> list[int]:
+    """Return the IDs of all processes above a number, in their order. Threads are not listed."""
+    return sorted(pid for name in os.listdir("/proc") if name.isdigit() and (pid := int(name)) > number)  # noqa: PTH208

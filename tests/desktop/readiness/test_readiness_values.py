@@ -23,6 +23,15 @@ from holo_tasks.desktop.readiness.work_in_flight import CHILD, CPU, DOCUMENT, PO
 
 BUSY = "while True: pass"
 ASLEEP = "print(flush=True); input()"
+THREADED = """
+import subprocess, sys, threading
+wait = threading.Event()
+threading.Thread(target=wait.wait, daemon=True).start()
+with subprocess.Popen(["sleep", "60"]) as child:
+    print(threading.enumerate()[-1].native_id, child.pid, flush=True)
+    sys.stdin.read()
+    child.kill()
+"""
 
 
 def sample(at_s: float, used_s: float, **more: Any) -> CpuSample:
@@ -287,6 +296,19 @@ def test_a_hidden_process_list_is_read_in_full(monkeypatch, tmp_path):
     with subprocess.Popen(["sleep", "60"]) as child:
         assert child.pid in process_tree.ProcessTree().pids()
         child.kill()
+
+
+def test_new_processes_are_found_by_their_numbers_without_threads():
+    tree = process_tree.ProcessTree()
+    tree.pids(), tree.pids()
+    with subprocess.Popen([sys.executable, "-c", THREADED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        thread, child = map(int, parent.stdout.readline().split())
+        found = tree.pids()
+        assert {parent.pid, child} <= set(found)
+        assert thread not in found
+        parent.communicate()
+    assert not {parent.pid, child} & set(tree.pids())
 
 
 def test_a_program_with_its_own_network_is_reported():
