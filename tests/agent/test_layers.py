@@ -23,6 +23,7 @@ from holo_tasks import (
     recover_to,
     subgoal,
 )
+from holo_tasks.agent.playbooks import replay_task
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.input.gestures import Click, Hotkey
@@ -401,7 +402,11 @@ goals:
 
 
 @pytest.mark.usefixtures("recorded")
-async def test_a_replayed_playbook_is_one_task_in_prefect(tmp_path: Path, prefect_url: str) -> None:
+async def test_a_replayed_playbook_is_one_task_in_prefect(
+    tmp_path: Path, prefect_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay_task, "FIRST_S", 0.0)
+
     @subgoal(layers=(Script(parse_playbook(PRESSING)), "model"))
     async def press_it() -> str:
         return str(await pursue("Press it."))
@@ -449,6 +454,9 @@ async def test_a_playbook_that_gives_up_is_not_a_failed_task(tmp_path: Path, pre
             break
         await asyncio.sleep(0.1)
     assert [task["state"]["name"] for task in tasks] == ["Gave up"]
+    keys = [f"{name}-{worked.run.run_id}-1" for name in ("replaying", "replay")]
+    about = PrefectAPI(prefect_url).post("/artifacts/filter", {"artifacts": {"key": {"any_": keys}}})
+    assert [artifact["key"] for artifact in about] == keys[1:], "a short replay has no progress bar"
 
 
 async def test_an_interruption_may_be_cleared_by_a_whole_sub_goal(tmp_path: Path) -> None:

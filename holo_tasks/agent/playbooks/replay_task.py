@@ -23,8 +23,9 @@ from holo_tasks.run.subgoal_options import PLAYBOOK
 from holo_tasks.safety.scrubbing import scrub_text
 from holo_tasks.scripts.plan import Plan, percent_of, picture_of
 
-EVERY_S = 1.0
-"""Shortest time between two updates of the progress in Prefect."""
+FIRST_S, EVERY_S = 5.0, 1.0
+"""Seconds of a replay before its progress is published in Prefect, and the shortest time between two updates. Most
+replays end before, and each request costs Prefect's server as much CPU time as a step."""
 
 
 @dataclass
@@ -71,11 +72,13 @@ class Replay:
         return found
 
     async def publish(self) -> None:
-        """Publish the progress in Prefect until the end, then a diagram of the followed rules."""
+        """Publish the progress of a long replay in Prefect until the end, then a diagram of the followed rules."""
         what = f"{self.plan.name}, sub-goal {self.subgoal}"
         key = f"{self.run.run_id}-{self.subgoal}"
-        reported, ended = 0.0, False
-        artifact = await publish_progress(f"replaying-{key}", reported, f"Replaying {what}")
+        await _wait_at_most(self.ended, FIRST_S)
+        reported, ended, artifact = 0.0, self.ended.is_set(), None
+        if not ended:
+            artifact = await publish_progress(f"replaying-{key}", reported, f"Replaying {what}")
         while artifact is not None and not ended:
             await _wait_at_most(self.ended, EVERY_S)
             ended = self.ended.is_set()
