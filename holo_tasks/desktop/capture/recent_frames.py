@@ -10,7 +10,8 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Protocol
 
 from PIL import Image
@@ -243,8 +244,11 @@ class _StoredPicture:
         self.seen_s = seen_s
         self._size = picture.size
         self._check = zlib.crc32(picture.bgrx)
-        self._state: tuple[bytes | bytearray, bool] = (picture.bgrx, False)
-        """The pixels, and whether they are compressed: one tuple, because another thread replaces it."""
+        self._state: tuple[bytes | bytearray, tuple[int, ...]] = (picture.bgrx, ())
+        """The pixels, or their different rows compressed and how often each comes in a row.
+
+        It is one tuple, because another thread replaces it.
+        """
 
     @property
     def bytes(self) -> int:
@@ -252,20 +256,30 @@ class _StoredPicture:
 
     @property
     def packed(self) -> bool:
-        return self._state[1]
+        return bool(self._state[1])
 
     def sighting(self) -> Sighting:
-        pixels, packed = self._state
-        return Sighting(Picture(self._size, zlib.decompress(pixels) if packed else pixels), self.windows)
+        pixels, times = self._state
+        if times:
+            rows = zip(_rows(zlib.decompress(pixels), self._size.width), times, strict=True)
+            pixels = b"".join(row * count for row, count in rows)
+        return Sighting(Picture(self._size, pixels), self.windows)
 
     def shows_the_same(self, other: _StoredPicture) -> bool:
         alike = (self.windows, self._size, self._check) == (other.windows, other._size, other._check)
         return alike and self.sighting() == other.sighting()
 
     def pack(self) -> None:
-        pixels, packed = self._state
-        if not packed:  # two threads may run this
-            self._state = zlib.compress(pixels, 1), True
+        pixels, times = self._state
+        if not times:  # two threads may run this
+            # Most rows of a program equal the row above, and comparing takes less CPU time than compressing.
+            equal = [(row, sum(1 for _ in same)) for row, same in groupby(_rows(pixels, self._size.width))]
+            self._state = zlib.compress(b"".join(row for row, _ in equal), 1), tuple(count for _, count in equal)
+
+
+def _rows(bgrx: bytes | bytearray, width: int) -> Iterator[bytes | bytearray]:
+    """Yield the rows of a picture with four bytes a pixel."""
+    return (bgrx[at : at + 4 * width] for at in range(0, len(bgrx), 4 * width))
 
 
 def _pack(pictures: list[_StoredPicture]) -> None:

@@ -48,6 +48,9 @@ def test_older_frames_are_compressed_and_unchanged() -> None:
     assert len(numbers) == 8
     for key, number in numbers.items():
         assert pictures._kept[key].sighting().pixels == taken(f"screen {number}")
+        times = pictures._kept[key]._state[1]
+        assert sum(times) in {0, SIZE.height}
+        assert len(times) < SIZE.height / 2, "equal rows are compressed once"
     assert sum(known.bytes for known in pictures._kept.values()) < (AT_HAND + 1) * RAW
 
 
