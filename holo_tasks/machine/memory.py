@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
@@ -21,7 +22,9 @@ KEPT, KEPT_AT_MOST = -1, 16 << 20
 the end of a heap that is not returned.
 """
 QUIET_S = 1.0
-"""Seconds of waiting after which `returning_free_memory` returns memory."""
+"""Seconds after which `returning_free_memory` and `return_free_memory_soon` return memory."""
+_WAITS = threading.Lock()
+"""Locked while `return_free_memory_soon` waits."""
 
 
 def collect_garbage_rarely() -> None:
@@ -64,6 +67,22 @@ def return_free_memory() -> None:
     """Return free memory to the operating system. Call it before an idle period."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def return_free_memory_soon() -> None:
+    """Return free memory to the operating system once, `QUIET_S` from now. For work that is repeated often.
+
+    New pages cost more CPU time than the search for free ones, so frequent work should find its memory again.
+    """
+    if _WAITS.acquire(blocking=False):
+        soon = threading.Timer(QUIET_S, _return_as_announced)
+        soon.daemon = True
+        soon.start()
+
+
+def _return_as_announced() -> None:
+    _WAITS.release()
+    return_free_memory()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.machine.memory import return_free_memory
+from holo_tasks.machine.memory import return_free_memory_soon
 from holo_tasks.vision.changed_regions import (
     BLOCK,
     TOLERANCE,
@@ -91,7 +91,7 @@ class Reader:
                 self._pictures.move_to_end(shown)
                 return Reading(known[1], time.perf_counter() - started, "remembered")
             sight, from_scratch = self._read_new(pixels)
-            return_free_memory()  # text of many widths leaves a hundred megabytes of free blocks
+            return_free_memory_soon()  # text of many widths leaves a hundred megabytes of free blocks
             self._pictures[shown] = (pixels, sight)
             if len(self._pictures) > _RECENT_PICTURES:
                 self._pictures.popitem(last=False)

@@ -88,11 +88,24 @@ print(megabytes() - before)
 
 def test_a_reader_returns_memory_after_each_new_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
-    monkeypatch.setattr(ocr_reader, "return_free_memory", lambda: given.append("back"))
+    monkeypatch.setattr(ocr_reader, "return_free_memory_soon", lambda: given.append("back"))
     reader = ocr_reader.Reader()
     for color in ("white", "white", "blue"):
         reader.read(Image.new("RGB", (64, 64), color))
     assert given == ["back", "back"], "not for the picture that it remembers"
+
+
+def test_frequent_work_returns_memory_once_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: queue.SimpleQueue[str] = queue.SimpleQueue()
+    monkeypatch.setattr(memory, "return_free_memory", lambda: given.put("back"))
+    monkeypatch.setattr(memory, "QUIET_S", 0.3)
+    for _ in range(2):  # also after it was returned once
+        for _ in range(5):
+            memory.return_free_memory_soon()
+        assert given.empty()
+        assert given.get(timeout=30) == "back"
+    with pytest.raises(queue.Empty):
+        given.get(timeout=0.6)
 
 
 async def test_memory_is_returned_after_a_while_of_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
