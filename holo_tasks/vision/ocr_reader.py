@@ -182,7 +182,7 @@ def _difference(before: Pixels, after: Pixels) -> int:
     import cv2
     import numpy as np
 
-    return int((np.asarray(cv2.absdiff(before[::SPARSE], after[::SPARSE])) >= TOLERANCE).sum())
+    return int(np.count_nonzero(np.asarray(cv2.absdiff(before[::SPARSE], after[::SPARSE])) >= TOLERANCE))
 
 
 def _fields(pixels: Pixels) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
