@@ -11,6 +11,7 @@ from PIL import Image, ImageChops
 
 from holo_tasks.core.repaints.repaint_rhythm import SAME_S, TILE, RepaintingArea
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.likeness import mask_at_least
 from holo_tasks.core.screen.recheck import Sighting, part
 
 INK = 48
@@ -93,7 +94,7 @@ class ShapeChanges:
 def _ink(picture: Image.Image) -> Image.Image:
     shades = picture.histogram()
     ground = Image.new("L", picture.size, shades.index(max(shades)))
-    return ImageChops.difference(picture, ground).point(lambda value: 255 if value >= INK else 0)
+    return mask_at_least(ImageChops.difference(picture, ground), INK)
 
 
 def _columns(ink: Image.Image, gap: int) -> bytes:

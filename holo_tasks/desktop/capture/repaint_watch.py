@@ -18,6 +18,7 @@ from holo_tasks.core.repaints.repaint_exemptions import LARGEST
 from holo_tasks.core.repaints.repaint_rhythm import TILE, RepaintHistory, RepaintingArea, Tile, around, squares
 from holo_tasks.core.repaints.repaint_shapes import PlaceShapes
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.likeness import mask_at_least
 from holo_tasks.desktop.capture.repaints import Repaints
 from holo_tasks.desktop.capture.settle import Repaint
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
@@ -203,15 +204,12 @@ class RepaintWatch:
             return set()
         now = self._taken(box)
         place = box.left, box.top, box.right, box.bottom
-        strong = ImageChops.difference(now, known.crop(place)).point(lambda value: 255 if value >= LEAST_CHANGE else 0)
+        strong = mask_at_least(ImageChops.difference(now, known.crop(place)), LEAST_CHANGE)
         known.paste(now, place)
         squares = strong.reduce(TILE)
-        first, top = box.left // TILE, box.top // TILE
-        return {
-            (first + number % squares.width, top + number // squares.width)
-            for number, changed in enumerate(squares.tobytes())
-            if changed
-        }
+        first, top, across = box.left // TILE, box.top // TILE, squares.width
+        marks = enumerate(squares.tobytes())
+        return {(first + number % across, top + number // across) for number, changed in marks if changed}
 
     def _learn(self, tiles: set[Tile], drawn: Sequence[Repaint]) -> None:
         """Record the changed tiles of a place, the tiles that were drawn together with them, and the times."""

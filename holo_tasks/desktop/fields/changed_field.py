@@ -12,6 +12,7 @@ from PIL import Image, ImageChops
 
 from holo_tasks.core.input.gestures import Typed
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.likeness import mask_at_least
 from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.core.secrets.mask_signs import hides, may_show
 from holo_tasks.desktop.capture.screen import Picture, Screen
@@ -177,13 +178,20 @@ def changes(before: Pixels, after: Pixels, inside: Box, least: int = 1) -> list[
     """
     corners = (inside.left, inside.top, inside.right, inside.bottom)
     difference = ImageChops.difference(before.crop(corners), after.crop(corners))
-    bands = difference.split()
-    largest = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2])
-    changed = largest.point(lambda value: 255 if value >= least else 0)
+    drawn = difference.getbbox()
+    if drawn is None:
+        return []
+    # The rest is done for the cells with changes only. Most changes are small.
+    right, bottom = (-(-edge // CELL) * CELL for edge in drawn[2:])
+    part = Box.of_corners(drawn[0] // CELL * CELL, drawn[1] // CELL * CELL, right, bottom)
+    part = part.cut_to(Box(0, 0, *difference.size))
+    bands = difference.crop(part.corners).split()
+    changed = mask_at_least(ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2]), least)
     if changed.getbbox() is None:
         return []
     cells = changed.reduce(CELL)
-    left = {(x, y) for y in range(cells.height) for x in range(cells.width) if cells.getpixel((x, y))}
+    across = cells.width
+    left = {(number % across, number // across) for number, cell in enumerate(cells.tobytes()) if cell}
     found: list[Box] = []
     while left:
         group, queue = set(), deque([left.pop()])
@@ -198,8 +206,8 @@ def changes(before: Pixels, after: Pixels, inside: Box, least: int = 1) -> list[
         exact = changed.crop(area).getbbox() or (0, 0, CELL, CELL)
         found.append(
             Box(
-                inside.left + area[0] + exact[0],
-                inside.top + area[1] + exact[1],
+                inside.left + part.left + area[0] + exact[0],
+                inside.top + part.top + area[1] + exact[1],
                 exact[2] - exact[0],
                 exact[3] - exact[1],
             )
