@@ -52,6 +52,8 @@ if two reads in a row agree.
 """
 INVALID_ENTRY = "invalid entry"
 """The state of a field whose text its program does not accept, such as a number above the maximum."""
+UNTOLD = "the program does not tell the text of the field"
+"""Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
 LATE = "did not answer in time"
 """Part of the reason that the tree gives if a program did not answer in time."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
@@ -64,22 +66,24 @@ class ReadBack:
 
     ``shows`` is for the next gesture: the text that a playbook or a script expects in the field instead of the typed
     one, empty if it expects the typed one. ``result`` is the result for the last gesture, if that typed a text, and
-    ``target`` its field, if a program reports it.
+    ``target`` its field, if a program reports it, with its text ``before`` the typing.
     """
 
     shows: str = ""
     result: TypedText | None = None
+    before: str = ""
     target: Element | None = field(default=None, repr=False)
     _expected: str = ""
     _write: Write | None = field(default=None, repr=False)
     _tree: ElementTree | None = field(default=None, repr=False)
     _misses: int = 0
     _beside: str = ""
+    _told: TypedText | None = None
 
     async def prepare(self, services: Services, gesture: Gesture) -> None:
         """Keep the tree with the field that a gesture is about to type into."""
         self.result = self.target = self._write = self._tree = None
-        self._beside = ""
+        self.before = self._beside = ""
         self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
             return
@@ -114,6 +118,8 @@ class ReadBack:
         result = await self._compare_by_tree(services, write, before, after)
         if result is None:
             result = await self._compare_by_ocr(services, write, before, after)
+        elif result.why == UNTOLD and self._told is not None and await self._is_shown(services, before, after):
+            result = self._told
         if self._expected and result.held:
             result = replace(result, kind=_kind_of_expected(self._expected, result), is_invalid=False)
         return replace(result, typed=self._expected or write.text)
@@ -144,7 +150,7 @@ class ReadBack:
             return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
         assert services.elements is not None
         element, elements = held.element, services.elements
-        self.target = element
+        self.target, self.before = element, held.before
         reported = redacted_element(now, element, after.masks, elements.text_filter, unseen=elements.unseen)
         if (reported.value, elements.text_filter(held.before)) != (element.value, held.before):
             return TypedText("unread", why="something of the field is masked")
@@ -155,10 +161,28 @@ class ReadBack:
         if kind == "case" and _draws_case(now, element.pid):
             return TypedText("unread", why="the program tells its text in another case")
         found = TypedText(kind, "", element.value, held.before, reported.name, "accessibility")
+        is_invalid = INVALID_ENTRY in element.states and bool(element.value)  # an empty one may only be required
+        self._told = replace(found, before="" if write.overwrite else found.before, is_invalid=is_invalid)
         if kind != "exact" and (why := _doubt(held, before.frame, after.frame)):
             return TypedText("unread", why=why)
-        is_invalid = INVALID_ENTRY in element.states and bool(element.value)  # an empty one may only be required
-        return replace(found, before="" if write.overwrite else found.before, is_invalid=is_invalid)
+        return self._told
+
+    async def _is_shown(self, services: Services, before: NewestScreen, after: NewestScreen) -> bool:
+        """Say whether the field shows the text that the tree tells: two pictures in a row, since programs draw late.
+
+        A field that took nothing looks different, too, if its text is selected now.
+        """
+        told, target, shown = self._told, self.target, after.redacted
+        if services.field_text is None or told is None or target is None:
+            return False
+        for number in range(2):
+            if number:
+                await asyncio.sleep(LATE_S)
+                shown = (await services.redactor.redact(await services.desktop.look())).frame
+            seen = await services.field_text(before.redacted, shown, target.box.center)
+            if seen is None or seen.is_full or compare_seen(told.held, seen.text) != "exact":
+                return False
+        return True
 
     async def _read_tree(self, services: Services) -> ElementTree | None:
         """Return the tree of this moment, ``None`` if the programs do not answer in time."""
@@ -234,7 +258,7 @@ def _doubt(held: FieldNow, before: Frame, after: Frame) -> str:
     if held.moved_on:
         return "the program moved on to another field"
     if held.element.value == held.before and _is_redrawn(held.element.box, before, after):
-        return "the program does not tell the text of the field"
+        return UNTOLD
     return ""
 
 

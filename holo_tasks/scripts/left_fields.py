@@ -20,11 +20,21 @@ MOVES = frozenset({"tab", "shift", "up", "down", "left", "right"})
 """Keys that go to another field, and send nothing."""
 
 
+@dataclass(frozen=True)
+class _Filled:
+    """A field that was filled in: its step, its element after the typing, the typed text, and its text before."""
+
+    rule: Rule
+    field: Element
+    typed: str
+    before: str
+
+
 @dataclass
 class LeftFields:
     """The fields that were filled in since the last press that may have sent them, each with its step."""
 
-    _filled: list[tuple[Rule, Element, str]] = field(default_factory=list)
+    _filled: list[_Filled] = field(default_factory=list)
     _aimed: Element | None = None
 
     def aim(self, sight: Sight) -> None:
@@ -37,7 +47,7 @@ class LeftFields:
         if action.write is not None and not action.write.press_enter:
             target = read.target or self._aimed
             if target is not None and not action.write.shows:
-                self._filled.append((rule, target, typed))
+                self._filled.append(_Filled(rule, target, typed, read.before))
         elif not _stays(action):
             self._filled.clear()
 
@@ -46,12 +56,12 @@ class LeftFields:
         tree = sight.elements
         if tree is None:
             return None
-        for rule, element, typed in self._filled:
-            now = same_field_in(element, tree)
-            if now is None or FOCUSED in now.states or now.value in ("", element.value):
+        for each in self._filled:
+            now = same_field_in(each.field, tree)
+            if now is None or FOCUSED in now.states or now.value in ("", each.field.value):
                 continue  # it is still at work, was emptied, or has not changed since
-            if changed_later(typed, now.value, in_cell=now.role == CELL):
-                return rule
+            if changed_later(each.typed, now.value, before=each.before, in_cell=now.role == CELL):
+                return each.rule
         return None
 
 

@@ -108,10 +108,36 @@ def test_a_field_with_the_keyboard_or_without_a_text_or_out_of_sight_is_left_alo
         ("9", "09:00", False),
         ("P-4", "P-4 Adler Ltd", False),  # what a code stands for
         ("P-4", "Adler Ltd", False),
+        ("1.5.2024", "01.01.2000", True),
+        ("13/5/24", "1/5/25", True),  # a program that counts thirteen months
+        ("1.5.24", "01.05.0024", True),
+        ("31.5.24", "31.05.1924", False),  # the program chooses the century
+        ("01/05/2024", "2024-01-05", False),  # the order of the parts is the program's
     ],
 )
 def test_another_form_of_a_value_is_no_other_value(typed: str, held: str, differs: bool) -> None:
     assert changed_later(typed, held) is differs
+
+
+@pytest.mark.parametrize(
+    ("typed", "before", "held", "differs"),
+    [
+        ("abc", "12", "12", True),
+        ("ruth", "Ada", "Ada", True),
+        ("42", "42.00", "42.00", False),
+        ("31.05.2024", "5/31/24", "5/31/24", False),
+        ("P-4", "P-4 Adler Ltd", "P-4 Adler Ltd", False),
+        ("cedar", "CEDAR", "CEDAR", False),
+        ("abc", "", "Adler Ltd", False),
+    ],
+)
+def test_a_program_that_puts_the_old_text_back_has_not_taken_the_new_one(
+    typed: str, before: str, held: str, differs: bool
+) -> None:
+    assert changed_later(typed, held, before=before) is differs
+    left = LeftFields()
+    left.note(WRITE, WRITE.do[0], typed, ReadBack(target=field(typed), before=before))
+    assert (left.changed(seen(field(held))) is WRITE) is differs
 
 
 async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:

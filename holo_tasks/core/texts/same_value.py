@@ -68,6 +68,23 @@ def same_date(one: str, other: str) -> bool:
     return len(days) == 1 and bool(days & _days(second))
 
 
+def is_date(text: str) -> bool:
+    """Say whether a text is a date in digits."""
+    return _DATE.fullmatch(text.strip()) is not None
+
+
+def may_be_same_date(one: str, other: str) -> bool:
+    """Say whether two texts are the same date in some order of day, month and year.
+
+    A program may put a year of two digits into another century, from the year 1000 on.
+    """
+    first, second = days_of(one), days_of(other)
+    if first & second or re.search(r"\d{4}", one):
+        return bool(first & second)
+    in_century = {(day.year % 100, day.month, day.day) for day in first}
+    return any(day.year >= 1000 and (day.year % 100, day.month, day.day) in in_century for day in second)
+
+
 def times_of(text: str) -> set[tuple[int, int]]:
     """Return the hour, without its half of the day, and the minute of a time such as ``14:30`` or ``2h30``."""
     found = _TIME.fullmatch(text.strip())

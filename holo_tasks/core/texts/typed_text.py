@@ -16,7 +16,15 @@ from typing import Literal, TypeAlias
 
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.texts.outside_text import defused, is_placeholder
-from holo_tasks.core.texts.same_value import is_rounded, numbers_of, same_date, same_number, signs_of
+from holo_tasks.core.texts.same_value import (
+    is_date,
+    is_rounded,
+    may_be_same_date,
+    numbers_of,
+    same_date,
+    same_number,
+    signs_of,
+)
 from holo_tasks.core.texts.visible_text import one_line
 
 Kind: TypeAlias = Literal[
@@ -45,6 +53,8 @@ LONGEST, MOST_SHOWN = 990, 60
 INVALID = "marked as invalid"
 LIKE = 0.6
 """Two texts are like one another from this ratio up, as a word and its correction are."""
+LONG_NUMBER = 7
+"""Digits of the shortest phone number. A mask may change the separators of a number with as many."""
 FEWEST = 2
 """OCR overlooks or makes up a single character at times."""
 OBJECT = "\ufffc"
@@ -123,6 +133,8 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
         _kind(typed, "" if write.overwrite else plain(before), plain(held), in_cell) for typed in _forms(write.text)
     ]
     found: Kind = min(kinds, key=RANK.index, default="unread")
+    if found == "reformatted" and signs_of(plain(held)) == signs_of(plain(before)):
+        found = "formatted"  # the unit is the field's own
     if found in ("exact", "formatted", "unread"):
         return found
     if entered and not plain(held):
@@ -134,13 +146,17 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
     return found
 
 
-def changed_later(typed: str, held: str, *, in_cell: bool = False) -> bool:
+def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = False) -> bool:
     """Return whether a field that took a text exactly holds another value after the keyboard left it.
 
     A program may write the value in its own form then, give an expense its sign, or add what a code stands for, as in
-    ``P-4 (Adler Ltd)``.
+    ``P-4 (Adler Ltd)``. It may also put back the text that the field held ``before``.
     """
-    kind = compare(Write(text=typed, overwrite=True), "", held, in_cell=in_cell)
+    kind = compare(Write(text=typed, overwrite=True), before, held, in_cell=in_cell)
+    if is_date(typed) and is_date(held):
+        return not may_be_same_date(typed, held)
+    if plain(before) and plain(held) == plain(before) and kind not in SAME_VALUE | {"case", "completed"}:
+        return True
     if numbers_of(typed):
         sizes = {abs(number) for number in numbers_of(held)}
         same = kind in SAME_VALUE or not sizes.isdisjoint(map(abs, numbers_of(typed)))
@@ -259,13 +275,23 @@ def _added_text(before: str, held: str) -> str:
 
 
 def _is_masked(typed: str, text: str) -> bool:
-    """Say whether a mask has put separators into a phone number or a code as ``ABC-12``; amounts do not count."""
-    if not any(sign.isdigit() for sign in typed):
+    """Say whether a mask has put separators into a phone number or a code as ``ABC-12``; amounts do not count.
+
+    A mask may put other separators in the place of those of a long number, as in ``(555) 123-4567`` for
+    ``555 123 4567``.
+    """
+    if not any(sign.isdigit() for sign in typed) or _letters(text) != _letters(typed):
         return False
     if numbers_of(typed) and numbers_of(text) and not _CODE.fullmatch(text):
         return False
-    added = len(text) - len(typed)
-    return added > 0 and _letters(text) == _letters(typed) and _is_subsequence(typed, text)
+    if len(text) > len(typed) and _is_subsequence(typed, text):
+        return True
+    return _letters(typed).isdecimal() and len(_letters(typed)) >= LONG_NUMBER and _breaks(typed) <= _breaks(text)
+
+
+def _breaks(text: str) -> set[int]:
+    """Return how many letters and digits stand before each of the separators of a text."""
+    return {len(_letters(text[:at])) for at, sign in enumerate(text) if not sign.isalnum()}
 
 
 def _is_computed(typed: str, held: str, entered: bool) -> bool:

@@ -52,6 +52,7 @@ FORMATTED = [
     ("2024-05-31", "05/31/2024"),
     ("12312024", "12/31/2024"),
     ("5551234567", "(555) 123-4567"),
+    ("555 123 4567", "(555) 123-4567"),  # the mask puts its own separators in the place of others
     ("DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
     ("ABC12", "ABC-12"),
     ("1500 EUR", "1,500.00 EUR"),
@@ -171,6 +172,8 @@ def test_another_text_without_enter_is_a_difference_whatever_changes_beside_it()
         ("5551234", "", "555-12394"),
         ("12-34A", "", "1-234A-"),
         ("1234567", "", "1234568"),
+        ("12-34567", "", "123-4567"),  # the separator is at another place
+        ("12-3456", "", "12 3456"),
         ("31.05.2024", "", "30.05.2024"),
         ("1,234,567", "", "1234.567"),
     ],
@@ -182,6 +185,16 @@ def test_another_value_is_neither_exact_nor_another_format(typed: str, before: s
 def test_a_number_in_another_format_beside_the_old_text_is_the_same_value() -> None:
     assert compare(Write("1.5"), "Sum ", "Sum 1.50") == "formatted"
     assert compare(Write("1.5"), " kg", "1.50 kg") == "formatted"
+
+
+def test_the_unit_of_a_field_is_no_difference_and_a_new_one_is() -> None:
+    for before, held, kind in (
+        ("0 kg", "42 kg", "formatted"),
+        ("", "42 kg", "reformatted"),
+        ("0 t", "42 kg", "reformatted"),
+    ):
+        assert compare(Write("42", overwrite=True), before, held) == kind
+    assert compare(Write("42", overwrite=True), "0 kg", "24 kg") not in SAME_VALUE
 
 
 def test_only_a_sum_or_an_address_shows_its_result_after_enter() -> None:
