@@ -51,6 +51,8 @@ class Node:
     """The text of the label of a combo box whose name is its chosen option, as in Java."""
     chooses: bool = False
     """Whether its value is its chosen option, because it publishes no text of its own."""
+    part: str = ""
+    """The text of a part of a date field, ``0`` if the part is empty."""
     asked: bool = False
     """Whether it was asked for the combo box that it labels."""
     since_ns: int = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.connection import Connection, method, property_of
+from holo_tasks.accessibility.date_parts import read_dates
 from holo_tasks.accessibility.node import ENTRIES, FIELDS, NAME_CHARACTERS, NUMBERS, Node
 from holo_tasks.accessibility.shortcuts import shortcut_of
 from holo_tasks.core.texts.visible_text import one_line
@@ -54,6 +55,7 @@ async def read_values(
         shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
         node.value = one_line(shown, end)
     _read_choices(nodes)
+    await read_dates(connection, bus_name, nodes, only)
     called = {node.path: node.name for node in nodes if not node.labeled}
     labels = await _labels(connection, bus_name, called, reported[len(texts) + len(numbers) :])
     for node, label in zip(nameless, labels, strict=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.elements.known_elements import redacted_element
-from holo_tasks.core.elements.typed_field import FieldNow, changed_beside, field_now, moves_on
+from holo_tasks.core.elements.typed_field import DATES, FieldNow, changed_beside, field_now, moves_on
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Write
 from holo_tasks.core.input.pressed_elements import hit_by
@@ -162,6 +162,7 @@ class ReadBack:
             return TypedText("unread", why="the program tells its text in another case")
         found = TypedText(kind, "", element.value, held.before, reported.name, "accessibility")
         is_invalid = INVALID_ENTRY in element.states and bool(element.value)  # an empty one may only be required
+        is_invalid = is_invalid and element.role != DATES  # Chromium tells whether its date before was valid
         self._told = replace(found, before="" if write.overwrite else found.before, is_invalid=is_invalid)
         if kind != "exact" and (why := _doubt(held, before.frame, after.frame)):
             return TypedText("unread", why=why)

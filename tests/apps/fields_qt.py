@@ -5,7 +5,17 @@ python fields_qt.py
 
 import sys
 
-from PySide6.QtWidgets import QApplication, QComboBox, QCompleter, QFormLayout, QLineEdit, QSpinBox, QTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QCompleter,
+    QDateEdit,
+    QFormLayout,
+    QLineEdit,
+    QSpinBox,
+    QTextEdit,
+    QWidget,
+)
 
 app = QApplication(sys.argv)
 window = QWidget(windowTitle="Fields")
@@ -31,6 +41,8 @@ fields = {
     "Price": price,
     "Town": town,
     "Twice": twice,
+    "Weight": QSpinBox(maximum=500, suffix=" kg"),
+    "Due": QDateEdit(displayFormat="dd.MM.yyyy"),
 }
 fields["Completed"].setCompleter(completer)
 for name, field in fields.items():

@@ -241,6 +241,21 @@ async def test_a_formatted_or_truncated_text_in_qt_is_reported() -> None:
         assert await form.write("12a31b2024", overwrite=True) == "holds ‘12/31/2024’, not ‘12a31b2024’."
         await form.tab(4)
         assert await form.write("belgium", overwrite=True, press_enter=True) == "holds ‘Belgium’, not ‘belgium’."
+        await form.focus("Weight")
+        assert await form.write("42", overwrite=True) == "holds ‘42 kg’, not ‘42’."
+        assert form.outcome == "formatted"  # the unit is the field's own
+        assert await form.write("42 kg", overwrite=True) == ""
+
+
+@pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
+async def test_a_date_of_qt_that_took_nothing_is_reported_although_it_looks_different() -> None:
+    """Its text was selected, so the picture has changed, and the tree has the text of before."""
+    pytest.importorskip("PySide6", reason="needs the package PySide6, a test dependency")
+    async with stage([sys.executable, str(APPS / "fields_qt.py")], first_field) as form:
+        await form.focus("Due")
+        assert await form.write("31.05.2024", overwrite=True) == "holds ‘01.01.2000’, not ‘31.05.2024’."
+        await form.focus("Short")
+        assert await form.write("abcd", overwrite=True) == await form.write("abcd", overwrite=True) == ""
 
 
 async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: Path) -> None:
@@ -286,6 +301,36 @@ async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: P
         assert await form.write("250", overwrite=True) == ""
         assert await form.write("50", overwrite=True) == ""
         assert await form.write("", overwrite=True) == ""  # nothing was typed into a required field
+
+
+DATES = """<!doctype html><title>Dates</title><label>Due <input type=date></label>
+<label>Time <input type=time></label><label>Both <input type=datetime-local></label>"""
+
+
+async def test_the_parts_of_a_date_in_a_page_are_read_back(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(DATES, encoding="utf-8")
+    profile = f"--user-data-dir={tmp_path}/profile"
+    app = shlex.split(f"chromium {FLAGS} --lang=en-US {profile} --app=file://{tmp_path}/page.html")
+
+    async def there(desktop: VirtualDesktop) -> None:
+        await until_there(desktop, "date editor", "Both")
+
+    async with stage(app, there, env={"HOME": str(tmp_path)}) as form:
+        await form.tab()
+        for text, said in (
+            ("05/31/2024", ""),
+            ("06012025", "holds ‘06/01/2025’, not ‘06012025’."),
+            ("2024-05-31", "holds ‘02/02/40531’, not ‘2024-05-31’."),
+        ):
+            assert await form.write(text, overwrite=True) == said
+            assert (form.outcome == "corrected") == text.startswith("2024")
+        assert form.recorder.of("field_read")[-1].field == "Due"
+        await form.focus("Hours Time")
+        assert await form.write("14:30") == "holds ‘02:30 PM’, not ‘14:30’."
+        assert form.outcome == "formatted"
+        await form.focus("Month Both")
+        assert await form.write("05312024\t0230PM") == "holds ‘05/31/2024, 02:30 PM’, not ‘05312024 0230PM’."
+        assert form.outcome == "formatted"
 
 
 async def test_a_cell_of_calc_is_read_back(tmp_path: Path) -> None:

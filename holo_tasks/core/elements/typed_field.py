@@ -11,6 +11,8 @@ from holo_tasks.core.input.pressed_elements import hit_by
 EDITABLE = "editable"
 SHOW_TEXTS = frozenset({"text field", "spin button", "combo box", "date editor", "cell"})
 """Roles of elements whose text a form may change by itself, whether a person can type into them or not."""
+DATES = "date editor"
+"""The role of a date field. In a page its parts have the keyboard, and none of it is editable."""
 CELL, TABLES = "cell", frozenset({"table", "tree table"})
 HOLD_MORE = TABLES | {"terminal", "document", "window", "panel", "tree", "list"}
 """Roles of elements that may be editable, and hold more than one text."""
@@ -39,7 +41,7 @@ def takes_text(element: Element | None) -> bool:
     """Say whether an element is a field whose text the tree contains."""
     if element is None or element.protected or not element.on_screen:
         return False
-    return EDITABLE in element.states and element.role not in HOLD_MORE
+    return element.role == DATES or (EDITABLE in element.states and element.role not in HOLD_MORE)
 
 
 def moves_on(write: Write) -> bool:

@@ -13,6 +13,7 @@ _NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,'’\s])\d{3})(?:\1\d{3})*")
 _DATE = re.compile(r"(\d{1,4})([./\-\s])(\d{1,2})\2(\d{1,4})")
 _TIME = re.compile(r"(\d{1,2})[:h]([0-5]\d)")
+_CLOCK = re.compile(r"(\d{1,2})[:.h](\d{2})(?:[:.](\d{2}))?\s*([ap]\.?m\.?)?", re.IGNORECASE)
 EXACT_DIGITS = 6
 """Accessibility tells the number of a spin button with six significant digits."""
 
@@ -91,10 +92,28 @@ def times_of(text: str) -> set[tuple[int, int]]:
     return {(int(found[1]) % 12, int(found[2]))} if found and int(found[1]) < 24 else set()
 
 
+def same_time(one: str, other: str) -> bool:
+    """Say whether two texts are the same time of day, as ``14:30`` and ``02:30 PM``."""
+    first, second = _second_of(one), _second_of(other)
+    return first is not None and first == second
+
+
 def days_of(text: str) -> set[datetime.date]:
     """Return the days that a date may mean, in any order of day, month and year; empty if it is no date."""
     found = _DATE.fullmatch(text.strip())
     return _days(found) if found else set()
+
+
+def _second_of(text: str) -> int | None:
+    """Return the second of the day that a time of day means, ``None`` if the text is no time."""
+    found = _CLOCK.fullmatch(text.strip())
+    if found is None:
+        return None
+    hour, half = int(found[1]), (found[4] or "").lower()[:1]
+    if half and not 1 <= hour <= 12:
+        return None
+    hour = hour % 12 + (12 if half == "p" else 0) if half else hour
+    return (hour * 60 + int(found[2])) * 60 + int(found[3] or 0)
 
 
 def _readings(mantissa: str) -> list[tuple[str, str]]:

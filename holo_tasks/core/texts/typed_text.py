@@ -23,6 +23,7 @@ from holo_tasks.core.texts.same_value import (
     numbers_of,
     same_date,
     same_number,
+    same_time,
     signs_of,
 )
 from holo_tasks.core.texts.visible_text import one_line
@@ -243,7 +244,7 @@ def _relation(typed: str, text: str, in_cell: bool) -> Kind:
         return "case"
     if same_number(typed, text):
         return "formatted" if signs_of(text) == signs_of(typed) else "reformatted"
-    if same_date(typed, text) or (in_cell and is_rounded(typed, text)) or _is_masked(typed, text):
+    if any(same(typed, text) for same in (same_date, same_time, _is_masked, *([is_rounded] if in_cell else ()))):
         return "formatted"
     if one in other:
         return "completed"

@@ -105,3 +105,15 @@ def test_fields_and_cells_that_changed_beside_a_field_are_found() -> None:
     assert changed_beside(after, after.elements[2], after) == []
     protected = tree_of(*(replace(each, protected=True) for each in after.elements))
     assert changed_beside(before, protected.elements[2], protected) == []
+
+
+def test_the_field_of_a_date_is_the_whole_date_whichever_part_has_the_keyboard() -> None:
+    def date(value: str, part: str) -> ElementTree:
+        parts = [element("spin button", name, FIRST, value="", parent=1) for name in ("Month", "Year")]
+        there = [focused(each) if each.name == part else each for each in parts]
+        return tree_of(window(WHOLE), element("date editor", "Due", FIRST, value=value, parent=0), *there)
+
+    found = field_now(date("", "Month"), TYPED, date("05/31/2024", "Year"))
+    assert found is not None
+    assert (found.element.name, found.element.value, found.moved_on) == ("Due", "05/31/2024", False)
+    assert changed_beside(date("", "Month"), found.element, date("05/31/2024", "Year")) == []
