@@ -269,6 +269,32 @@ async def test_ocr_is_used_only_to_confirm_or_replace_the_tree(
     assert (reader.crops, reader.screens) == (crops, screens)
 
 
+BELOW = DELETE.moved(0, 40)
+ITEMS = tree_of(window(WHOLE), element("list item", "Invoice 2", DELETE), element("list item", "Invoice 1", BELOW))
+
+
+@pytest.mark.parametrize(
+    ("tree", "words", "found", "pressed", "screens"),
+    [
+        (ITEMS, "Invoice 1", read("Invoice 2", DELETE), 0, 0),
+        (ITEMS, "Invoice 1", read("Invoice 1", DELETE), 1, 0),  # OCR overrules the tree
+        (ITEMS, "Invoice 2", read("Invoice 2", DELETE), 1, 0),
+        (SILENT, "Invoice 1", read("Invoice 2", DELETE), 0, 1),
+        (SILENT, "Invoice 1 in the list", read("Invoice 1", DELETE), 1, 0),
+        (SILENT, "the invoice", read("Invoice 2", DELETE), 1, 0),
+        (SILENT, "Invoice of Ada", read("Invoice 2", DELETE), 1, 1),
+    ],
+)
+async def test_one_of_two_items_with_a_common_word_is_not_the_other(
+    tree: ElementTree, words: str, found: Any, pressed: int, screens: int
+) -> None:
+    case = Case(click(words, DELETE, dx=2), tree=tree)
+    reader = Reads(found, Control("Invoice 1", "", BELOW), Control("Invoice 2", "", DELETE))
+    case.walk.services = replace(case.walk.services, spots=reader)
+    assert len(await case.presses()) == pressed
+    assert reader.screens == screens
+
+
 async def test_a_scripts_clicks_are_not_compared() -> None:
     case = Case(click("Save", DELETE))
     await pursue(

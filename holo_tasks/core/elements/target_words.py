@@ -277,6 +277,12 @@ def share_a_word(description: str, texts: Iterable[str]) -> bool:
     return False
 
 
+def differ_in_words(description: str, name: str) -> bool:
+    """Say whether a description and a name both have a word that the other lacks: “Tag 1” and “Tag 2”."""
+    said, shown = ({word for word in words_of(text) if word not in _STOPS} for text in (description, name))
+    return bool(said - shown and shown - said)
+
+
 def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
     return any(tuple(words[place : place + len(part)]) == tuple(part) for place in range(len(words) - len(part) + 1))
 

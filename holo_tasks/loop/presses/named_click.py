@@ -7,7 +7,7 @@ the model gets both. If the model repeats the call, it is carried out.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
@@ -22,7 +22,7 @@ from holo_tasks.core.elements.named_target import (
     find_mismatch,
     spot_in,
 )
-from holo_tasks.core.elements.target_words import mentions_field, share_a_word
+from holo_tasks.core.elements.target_words import differ_in_words, mentions_field, share_a_word
 from holo_tasks.core.prompts.call_to_gesture import FULL_SCALE, to_pixel, to_thousandths
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall, DragAndDropCall, WriteAtCall
 from holo_tasks.core.prompts.toolbox import Space
@@ -136,7 +136,9 @@ async def _is_unsure(
     if owner.pid and owner.pid != tree.elements[mismatch.spot.id].pid:
         return True
     read = None if services.spots is None else await services.spots.spot(seen.redacted, end.at)
-    return read is not None and share_a_word(end.whole or end.words, read[0].texts)
+    if read is None or not share_a_word(end.whole or end.words, read[0].texts):
+        return False
+    return end.mismatch(replace(read[0], role=mismatch.spot.role), [mismatch.named]) is None
 
 
 async def _by_text(reader: ReadsSpots, end: _PressPoint, seen: NewestScreen) -> Mismatch | None:
@@ -145,7 +147,8 @@ async def _by_text(reader: ReadsSpots, end: _PressPoint, seen: NewestScreen) -> 
     if read is None:
         return None
     spot, beside = read
-    if spot.is_bare or share_a_word(end.whole or end.words, spot.texts):
+    shares = share_a_word(end.whole or end.words, spot.texts)
+    if spot.is_bare or (shares and not differ_in_words(end.words, spot.name)):
         return end.mismatch(spot, beside)
     mismatch = end.mismatch(spot, await reader.controls(seen.redacted))
     if mismatch is None and spot.is_captioned and mentions_field(end.words):
