@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.elements.known_elements import redacted_element
-from holo_tasks.core.elements.typed_field import DATES, FieldNow, changed_beside, field_now, moves_on
+from holo_tasks.core.elements.typed_field import DATES, FieldNow, changed_beside, drawn_sheet, field_now, moves_on
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Write
 from holo_tasks.core.input.pressed_elements import hit_by
@@ -54,6 +54,7 @@ INVALID_ENTRY = "invalid entry"
 """The state of a field whose text its program does not accept, such as a number above the maximum."""
 UNTOLD = "the program does not tell the text of the field"
 """Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
+GONE = "the field is not told any more"
 LATE = "did not answer in time"
 """Part of the reason that the tree gives if a program did not answer in time."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
@@ -115,9 +116,11 @@ class ReadBack:
         self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
     ) -> TypedText:
         """Return the comparison of the field with the expected text, or with the typed text."""
+        tree = self._tree
         result = await self._compare_by_tree(services, write, before, after)
-        if result is None:
-            result = await self._compare_by_ocr(services, write, before, after)
+        sheet = drawn_sheet(tree, write) if tree is not None and result is not None and result.why == GONE else None
+        if result is None or sheet is not None:
+            result = await self._compare_by_ocr(services, write, before, after, sheet.box if sheet else None)
         elif result.why == UNTOLD and self._told is not None and await self._is_shown(services, before, after):
             result = self._told
         if self._expected and result.held:
@@ -147,7 +150,7 @@ class ReadBack:
         now = await self._read_tree(services)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
-            return TypedText("unread", why="the field is not told any more" if now else "the program did not answer")
+            return TypedText("unread", why=GONE if now else "the program did not answer")
         assert services.elements is not None
         element, elements = held.element, services.elements
         self.target, self.before = element, held.before
@@ -181,7 +184,7 @@ class ReadBack:
                 await asyncio.sleep(LATE_S)
                 shown = (await services.redactor.redact(await services.desktop.look())).frame
             seen = await services.field_text(before.redacted, shown, target.box.center)
-            if seen is None or seen.is_full or compare_seen(told.held, seen.text) != "exact":
+            if seen is None or not seen.text or seen.is_full or compare_seen(told.held, seen.text) != "exact":
                 return False
         return True
 
@@ -202,14 +205,17 @@ class ReadBack:
         return tree
 
     async def _compare_by_ocr(
-        self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
+        self, services: Services, write: Write, before: NewestScreen, after: NewestScreen, sheet: Box | None = None
     ) -> TypedText:
-        """Return the comparison by OCR of the field; only a clear difference counts."""
+        """Return the comparison by OCR of the field, or of a cell of a sheet; only a clear difference counts."""
         if services.field_text is None:
             return TypedText("unread", why="no program tells of the field")
         shown, last = after.redacted, TypedText("unread", why="the field keeps changing")
         for _ in range(MOST_READS):
-            seen = await services.field_text(before.redacted, shown, write.at)
+            if sheet is None:
+                seen = await services.field_text(before.redacted, shown, write.at)
+            else:
+                seen = await services.field_text.cell(before.redacted, shown, sheet)
             found = _compare_with_ocr_text(write, seen)
             late = seen is not None and seen.was_empty and len(seen.text) < len(write.text)
             if found.kind == "exact" or not (found.differs or late):

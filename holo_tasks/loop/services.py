@@ -26,7 +26,7 @@ from holo_tasks.core.ports import (
 from holo_tasks.core.prompts.model import Model
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Frame
-from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.secrets.codes import NO_CODES, Codes
 from holo_tasks.loop.approval import Approver
 from holo_tasks.loop.ask_model.corrections import CORRECTIONS
@@ -51,6 +51,10 @@ class ReadsField(Protocol):
 
     async def __call__(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
         """Return the text of the field at a point or, without one, where the screen changed; ``None`` if unsure."""
+        ...
+
+    async def cell(self, before: Frame, after: Frame, sheet: Box) -> FieldText | None:
+        """Return the one text in a drawn sheet that is new or another one than before; ``None`` if unsure."""
         ...
 
 

@@ -39,6 +39,26 @@ class FieldReader:
     async def __call__(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
         return await asyncio.to_thread(self._read, before, after, at)
 
+    async def cell(self, before: Frame, after: Frame, sheet: Box) -> FieldText | None:
+        return await asyncio.to_thread(self._read_cell, before, after, sheet)
+
+    def _read_cell(self, before: Frame, after: Frame, sheet: Box) -> FieldText | None:
+        """Read where the sheet has changed: the cell with its new text, and the frame of the current cell."""
+        inside = sheet.clipped(after.size) if before.size == after.size else None
+        part = None if inside is None else changed_box(before.crop(inside), after.crop(inside))
+        if inside is None or part is None or part.height > TALLEST:
+            return None
+        place = part.moved(inside.left, inside.top)
+        reader = self._reader or shared_reader()
+        old, new = (reader.read_piece(_pixels(_picture(frame.crop(place)))) for frame in (before, after))
+        found = [
+            line for line in new if not any(line.text == each.text and line.box.intersects(each.box) for each in old)
+        ]
+        if len(found) != 1 or found[0].score < SURE:
+            return None
+        was_empty = not any(each.box.intersects(found[0].box) for each in old)
+        return FieldText(found[0].text.strip(EDGES), was_empty, found[0].box.right >= place.width - 1)
+
     def _read(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
         changed = changed_box(before, after)
         if before.size != after.size or changed is None or (at is None and changed.height > TALLEST):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree
+from holo_tasks.core.elements.elements import FOCUSED, PLACE_NAME, Element, ElementTree
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.input.pressed_elements import hit_by
 
@@ -69,6 +69,18 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
         return None if found is None else FieldNow(found, target.value, moved_on=True)
     found = same_field_in(target, after)
     return None if found is None else _now(before, found, after, target)
+
+
+def drawn_sheet(before: ElementTree, write: Write) -> Element | None:
+    """Return the drawn sheet that a text was typed into, ``None`` if it was not one.
+
+    Its program tells of no cells, as Gnumeric. The sheet has the keyboard, and a field of its window names a cell.
+    """
+    sheet = None if write.at is not None else before.focused()
+    if sheet is None or sheet.role != "panel" or not sheet.on_screen:
+        return None
+    window = before.below(before.window_of(sheet))
+    return sheet if any(takes_text(each) and PLACE_NAME.fullmatch(each.value) for each in window) else None
 
 
 def changed_beside(before: ElementTree, found: Element, after: ElementTree) -> list[Element]:

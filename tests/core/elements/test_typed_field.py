@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from holo_tasks.core.elements.elements import ElementTree
-from holo_tasks.core.elements.typed_field import changed_beside, field_now
+from holo_tasks.core.elements.typed_field import changed_beside, drawn_sheet, field_now
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.screen.geometry import Box, Point
 from tests.support.element_trees import element, focused, tree_of, window
@@ -117,3 +117,12 @@ def test_the_field_of_a_date_is_the_whole_date_whichever_part_has_the_keyboard()
     assert found is not None
     assert (found.element.name, found.element.value, found.moved_on) == ("Due", "05/31/2024", False)
     assert changed_beside(date("", "Month"), found.element, date("05/31/2024", "Year")) == []
+
+
+def test_a_drawn_sheet_is_known_by_the_name_of_its_current_cell() -> None:
+    canvas = element("panel", "", Box(0, 60, 400, 200), parent=0)
+    assert (found := drawn_sheet(form(focused(canvas), field("", value="B12")), ENTERED)) is not None
+    assert found.box == canvas.box
+    for other in (form(focused(canvas), field("", value="Ada")), form(canvas, focused(field("", value="B12")))):
+        assert drawn_sheet(other, ENTERED) is None
+    assert drawn_sheet(form(focused(canvas), field("", value="B12")), Write("App", at=Point(9, 90))) is None

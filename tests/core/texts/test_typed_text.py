@@ -117,6 +117,8 @@ def test_slips_of_ocr_are_no_difference() -> None:
         ("1,5", "1.5"),
         ("B8", "88"),
         ("Olin", "[Olin]"),
+        ("SOS", "sos"),  # they look the same in both cases
+        ("1234.5", "1,234.5"),
     ):
         assert compare_seen(typed, read) == "exact", (typed, read)
     for typed, read in (
@@ -126,6 +128,8 @@ def test_slips_of_ocr_are_no_difference() -> None:
         ("modern", "modem"),
         ("Rome", "Paris"),
         ("App", "Appl"),
+        ("1,5", "15"),  # the program or OCR lost the comma
+        ("-5", "5"),
     ):
         assert compare_seen(typed, read) == "unread", (typed, read)
 
@@ -134,6 +138,7 @@ def test_ocr_tells_added_and_missing_characters() -> None:
     assert compare_seen("12ab34", "1234") == "lost"
     assert compare_seen("99887766", "9988") == "cut_off"
     assert compare_seen("App", "Apple") == "completed"
+    assert compare_seen("IBan", "Iban") == compare_seen("ada king", "Ada King") == "case"
 
 
 def test_the_sentence_names_both_texts_and_the_error_the_field() -> None:
