@@ -112,11 +112,19 @@ def test_a_field_with_the_keyboard_or_without_a_text_or_out_of_sight_is_left_alo
         ("13/5/24", "1/5/25", True),  # a program that counts thirteen months
         ("1.5.24", "01.05.0024", True),
         ("31.5.24", "31.05.1924", False),  # the program chooses the century
+        ("5.3.2026", "March 5, 2026", False),
+        ("12-34 A", "12-34 A Adler Ltd", False),
+        ("today", "2026-03-05", False),
         ("01/05/2024", "2024-01-05", False),  # the order of the parts is the program's
     ],
 )
 def test_another_form_of_a_value_is_no_other_value(typed: str, held: str, differs: bool) -> None:
     assert changed_later(typed, held) is differs
+
+
+def test_a_cell_may_round_a_number_later_and_a_field_may_not() -> None:
+    assert changed_later("12.3456", "12.35")
+    assert not changed_later("12.3456", "12.35", in_cell=True)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +137,7 @@ def test_another_form_of_a_value_is_no_other_value(typed: str, held: str, differ
         ("P-4", "P-4 Adler Ltd", "P-4 Adler Ltd", False),
         ("cedar", "CEDAR", "CEDAR", False),
         ("abc", "", "Adler Ltd", False),
+        ("P-4", "Old Ltd", "Adler Ltd", False),
     ],
 )
 def test_a_program_that_puts_the_old_text_back_has_not_taken_the_new_one(

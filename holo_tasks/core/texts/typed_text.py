@@ -158,7 +158,7 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
     kind = compare(Write(text=typed, overwrite=True), before, held, in_cell=in_cell)
     if is_date(typed) and is_date(held):
         return not may_be_same_date(typed, held)
-    if plain(before) and plain(held) == plain(before) and kind not in SAME_VALUE | {"case", "completed"}:
+    if plain(held) == plain(before) and kind not in SAME_VALUE | {"case", "completed"}:
         return True
     if numbers_of(typed):
         sizes = {abs(number) for number in numbers_of(held)}
@@ -179,7 +179,7 @@ def compare_seen(typed: str, read: str) -> Kind:
         if _is_bare_number(typed) and _is_bare_number(read) and not same_number(typed, read):
             return "unread"  # OCR may have overlooked a decimal point, and the program may have dropped it
         pairs = zip(_letters(plain(typed)), _letters(plain(read)), strict=False)
-        return "case" if any(a in CASED and a != b and a.swapcase() == b for a, b in pairs) else "exact"
+        return "case" if any(a in CASED and a.swapcase() == b for a, b in pairs) else "exact"
     if not one or not other or abs(len(one) - len(other)) < FEWEST:
         return "unread"
     if one in other:

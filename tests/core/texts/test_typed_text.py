@@ -117,6 +117,7 @@ def test_slips_of_ocr_are_no_difference() -> None:
         ("1,5", "1.5"),
         ("B8", "88"),
         ("Olin", "[Olin]"),
+        ("15", "I5"),
         ("SOS", "sos"),  # they look the same in both cases
         ("1234.5", "1,234.5"),
     ):
@@ -144,6 +145,8 @@ def test_ocr_tells_added_and_missing_characters() -> None:
 def test_the_sentence_names_both_texts_and_the_error_the_field() -> None:
     found = TypedText("completed", "App", "Apple", field="Article")
     assert found.sentence == "The field holds ‘Apple’, not ‘App’."
+    assert TypedText("empty", "App").sentence == "The field is empty and did not take ‘App’."
+    assert TypedText("case", "a", "A").problem.startswith("The field holds ‘A’, not ‘a’: give `shows`")
     assert found.problem.startswith("The field ‘Article’ holds ‘Apple’, not ‘App’: give `shows`")
     assert "{{secret" not in TypedText("another", "x", "{{secret:pin}} y").sentence
     long = TypedText("corrected", "x" * 200 + "teh end", "x" * 200 + "the end")
