@@ -111,6 +111,7 @@ def test_a_field_with_the_keyboard_or_without_a_text_or_out_of_sight_is_left_alo
         ("1.5.2024", "01.01.2000", True),
         ("13/5/24", "1/5/25", True),  # a program that counts thirteen months
         ("1.5.24", "01.05.0024", True),
+        ("31.5.98", "31.05.0098", True),
         ("31.5.24", "31.05.1924", False),  # the program chooses the century
         ("5.3.2026", "March 5, 2026", False),
         ("12-34 A", "12-34 A Adler Ltd", False),

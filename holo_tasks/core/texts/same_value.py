@@ -80,7 +80,7 @@ def may_be_same_date(one: str, other: str) -> bool:
     A program may put a year of two digits into another century, from the year 1000 on.
     """
     first, second = days_of(one), days_of(other)
-    if first & second or re.search(r"\d{4}", one):
+    if re.search(r"\d{4}", one):
         return bool(first & second)
     in_century = {(day.year % 100, day.month, day.day) for day in first}
     return any(day.year >= 1000 and (day.year % 100, day.month, day.day) in in_century for day in second)

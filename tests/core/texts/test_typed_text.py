@@ -19,6 +19,7 @@ SAME = [
     ("one\ntwo", "", "one two"),
     ("one\ntwo", "", "one"),  # the second line went to the next field
     ("a\tb", "", "a"),
+    ("one\ntwo\tx", "", "one two"),  # two lines of a text area, then the next field
     ("שלום", "", "שלום"),
     ("🙂 ok", "", "🙂 ok"),
     ("same", "same", "same"),
@@ -34,6 +35,7 @@ OTHER = [
     ("Ada Lovelace", "", "AdaLovelace", "lost"),
     ("-5", "", "5", "lost"),
     ("abc", "1234", "1234", "lost"),
+    ("1.5", "1,50", "1,50", "lost"),
     ("abc", "", "", "empty"),
     ("Rome", "", "Paris", "another"),
     ("1,5", "", "1.50 €", "reformatted"),
@@ -60,6 +62,7 @@ FORMATTED = [
     ("14:30", "02:30 PM"),
     ("2:30 pm", "14:30"),
     ("12:05 AM", "00:05:00"),
+    ("1:05 PM", "13:05"),
 ]
 UNREADABLE = ("•••••", "{{secret:pin}}", "\ufffc", "x" * 1000, "###")
 
@@ -129,6 +132,7 @@ def test_slips_of_ocr_are_no_difference() -> None:
         ("modern", "modem"),
         ("Rome", "Paris"),
         ("App", "Appl"),
+        ("Munich", "Rome"),
         ("1,5", "15"),  # the program or OCR lost the comma
         ("-5", "5"),
     ):
