@@ -38,6 +38,7 @@ from holo_tasks.accessibility.connection import (
     properties_of,
     property_of,
 )
+from holo_tasks.accessibility.gtk_4 import complete_gtk_4
 from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of, shown_facts, told_name
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import has_area, may_show_more, shows_late
@@ -292,7 +293,7 @@ class Application:
             self.how, self.nodes = "walk", []
             await self._walk(connection)
         if self.in_window:
-            self._add_showing()
+            complete_gtk_4(self.nodes)
         elsewhere = []
         for node in self.nodes:
             if then := reported.get(node.path):
@@ -494,13 +495,6 @@ class Application:
 
     def _own_paths(self, reported: Sequence[tuple[str, str]]) -> list[str]:
         return [below for name, below in reported[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]
-
-    def _add_showing(self) -> None:
-        """Add the state `showing` to visible elements in a showing window. GTK 4 sets it for windows only."""
-        for node in self.nodes:
-            above = self.nodes[node.parent].states if node.parent >= 0 else 0
-            if node.states & protocol.VISIBLE and above & protocol.SHOWING:
-                node.states |= protocol.SHOWING
 
     async def _read_extents(self, connection: Connection, paths: Sequence[str]) -> list[Extents | None]:
         """Read the extents of elements; ``None`` for an element that does not answer."""

@@ -35,11 +35,15 @@ _Values: TypeAlias = tuple[str, str, frozenset[str], Box, int, str, bool, str]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A window of a program: the indexes of its elements in the program's list, and its fit to the screen."""
+    """A window of a program: the indexes of its elements in the program's list, and its fit to the screen.
+
+    ``others`` has the indexes of all windows of a program of GTK 4 in `View.windows`; it is empty for other programs.
+    """
 
     app: Application
     places: Sequence[int]
     fit: WindowScale | None
+    others: frozenset[int]
 
     @property
     def level(self) -> int:
@@ -54,7 +58,7 @@ def assemble_tree(found: Sequence[Application], view: View) -> ElementTree:
     parts: list[_Part] = []
     reported: list[elements.Application] = []
     for app in found:
-        its = [_Part(app, places, _fit(app, places, view)) for places in _windows(app.nodes)]
+        its = _parts(app, view)
         misfits = any(part.fit is None and app.nodes[part.places[0]].states & protocol.SHOWING for part in its)
         note = (TOO_LATE if app.late else "") or app.note or (MISFITS if misfits else "")
         how = app.how if app.nodes else "none"
@@ -75,6 +79,13 @@ def assemble_tree(found: Sequence[Application], view: View) -> ElementTree:
     notes = [f"{app.name or f'Process {app.pid}'}: {app.note}." for app in reported if app.note]
     why_not = " ".join(notes if has_reports else [NOBODY, *notes])
     return ElementTree(tuple(merged), tuple(reported), complete=not notes and bool(merged), why_not=why_not)
+
+
+def _parts(app: Application, view: View) -> list[_Part]:
+    """Return the windows of a program. Other toolkits than GTK 4 report menus as parts of the window behind them."""
+    fits = [(places, _fit(app, places, view)) for places in _windows(app.nodes)]
+    levels = frozenset(found.level for _, found in fits if found is not None and app.in_window)
+    return [_Part(app, places, found, levels) for places, found in fits]
 
 
 def _is_within(part: _Part, view: View) -> bool:
@@ -119,7 +130,7 @@ def _elements_of_window(part: _Part, first: int, view: View, swing: Sequence[Ext
         fits[place_in] = popup or (page if page and node.role == PAGE else fits[node.parent])
         role, name, value = role_name_value(node, roles[node.parent]) if swing else (node.role, node.name, node.value)
         roles[place_in], extents = role, swing[place_in] if swing else node.extents
-        box, covered = _box(fits[place_in], app.pid, node, extents, view)
+        box, covered = _box(fits[place_in], part, node, extents, view)
         pane = None if popup else panes[node.parent]
         if pane is not None:
             box = box.intersection(pane) or NOWHERE
@@ -174,9 +185,10 @@ def _is_hidden_view(node: Node) -> bool:
     return bool(node.states & protocol.MANAGES) and node.extents is not None and node.extents[2:] == (0, 0)
 
 
-def _box(fit: WindowScale | None, pid: int, node: Node, extents: Extents | None, view: View) -> tuple[Box, bool]:
-    """Return an element's box, and whether another program covers it; ``NOWHERE`` if it has no place on the screen."""
+def _box(fit: WindowScale | None, part: _Part, node: Node, extents: Extents | None, view: View) -> tuple[Box, bool]:
+    """Return an element's box, and whether another window covers it; ``NOWHERE`` if it has no place on the screen."""
     if fit is None or extents is None or not node.states & protocol.SHOWING or not are_plausible(extents):
         return NOWHERE, False
-    box, covered = place(fit.on_screen(extents), pid, view.windows, view.area)
+    above = tuple(level for level in part.others if level > fit.level)
+    box, covered = place(fit.on_screen(extents), part.app.pid, view.windows, view.area, above)
     return box or NOWHERE, covered

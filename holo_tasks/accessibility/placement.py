@@ -7,7 +7,7 @@ a box. `fit` and `place` are the main functions; `assembly` calls them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from holo_tasks.core.screen.geometry import Box, Size
@@ -166,19 +166,24 @@ def popup_fit(reported: Extents, above: Extents, pid: int, windows: Sequence[Top
     return WindowScale(1.0, box.left - above[0], box.top - above[1], level)
 
 
-def place(box: Box, pid: int, windows: Sequence[TopWindow], area: Box) -> tuple[Box | None, bool]:
-    """Return the part of an element in an area, and whether another program's window covers its middle.
+def place(
+    box: Box, pid: int, windows: Sequence[TopWindow], area: Box, above: Collection[int] = ()
+) -> tuple[Box | None, bool]:
+    """Return the part of an element in an area, and whether another window covers its middle.
 
     The element counts to the topmost window of its process at that point, because menus lie outside of their window.
+    ``above`` has the indexes of windows of its process that lie over its own window and hold none of its parts.
     """
     seen = box.intersection(area)
     if seen is None:
         return None, False
     middle, covered = seen.center, False
-    for window in reversed(windows):
-        if window.pid == pid and window.framed.contains(middle):
+    for level, window in reversed(tuple(enumerate(windows))):
+        if not window.framed.contains(middle):
+            continue
+        if window.pid == pid and level not in above:
             return seen.intersection(window.framed), covered
-        covered = covered or (window.pid != pid and window.solid and window.framed.contains(middle))
+        covered = covered or level in above or window.solid
     for window in reversed(windows):  # no window contains its middle: take the part inside the topmost window
         if window.pid == pid and (part := seen.intersection(window.framed)) is not None:
             return part, False

@@ -137,3 +137,11 @@ def part(extents: Extents | None, parent: int = -1, *, adopted: bool = False) ->
 )
 def test_shortcuts_have_one_notation_for_all_toolkits(told: str, keys: str) -> None:
     assert shortcut_of(told) == keys
+
+
+def test_a_dialog_of_the_same_program_covers_only_elements_of_the_window_below_it():
+    dialog = TopWindow(2, 7, "Question", Box(150, 150, 100, 80), Box(150, 150, 100, 80), solid=False)
+    behind, beside = Box(160, 160, 80, 30), Box(110, 400, 80, 10)
+    assert place(behind, 7, (FORM, dialog), SCREEN, above=(1,)) == (behind, True)
+    assert place(beside, 7, (FORM, dialog), SCREEN, above=(1,)) == (beside, False)
+    assert place(behind, 7, (FORM, dialog), SCREEN) == (behind, False), "the element is in the dialog"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.elements.elements import ElementTree
-from holo_tasks.core.input.gestures import Click
+from holo_tasks.core.input.gestures import Click, Hotkey
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop import VirtualDesktop, tk_python
 from holo_tasks.scripts.element_search import FIELDS
@@ -132,7 +132,7 @@ async def test_boxes_are_screen_pixels_at_gtk_scale_2(form, tmp_path) -> None:
         assert tree.applications[0].scale == 2.0
 
 
-async def test_gtk_4_reports_boxes_in_its_window_and_its_popups(form, tmp_path) -> None:
+async def test_gtk_4_reports_boxes_in_its_window_its_popups_and_its_dialogs(form, tmp_path) -> None:
     file = tmp_path / "done"
     async with VirtualDesktop(app=form("gtk4", file), app_timeout_s=60) as desktop:
         tree = await check_form(desktop, file)
@@ -151,6 +151,14 @@ async def test_gtk_4_reports_boxes_in_its_window_and_its_popups(form, tmp_path) 
             await desktop.do(Click(entry.box.center))
             await desktop.look(after_action=True)
             assert file.read_text().endswith(does)
+        await desktop.do(Hotkey(("f8",)))
+        await desktop.look(after_action=True)
+        tree = await until_there(desktop, "button", "Remove")
+        assert tree.find("button", "Don't save") == [], "the dialog is in front of it"
+        await desktop.do(Click(tree.find("button", "Remove")[0].box.center))
+        await desktop.look(after_action=True)
+        assert file.read_text().endswith("removed\n")
+        assert (await until_there(desktop, "button", "Don't save")).find("button", "Remove") == []
 
 
 async def test_a_qt_tree_is_read_element_by_element(form, tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""The small form of `form_gtk3` in GTK 4, for Debian's Python with GTK bindings. F9 opens a tip.
+"""The small form of `form_gtk3` in GTK 4, for Debian's Python with GTK bindings. F9 opens a tip, F8 a question.
 
 /usr/bin/python3 form_gtk4.py [FILE]
 """
@@ -33,6 +33,11 @@ def tip(_: object, key: int, *__: object) -> None:
         got.connect("clicked", lambda _: shown.destroy())
         shown.set_child(got)
         shown.present()
+    if key == Gdk.KEY_F8:
+        question = Gtk.Dialog(title="Question", transient_for=window, default_width=480, default_height=360)
+        question.add_button("Remove", Gtk.ResponseType.OK)
+        question.connect("response", lambda *_: (done("removed"), question.destroy()))
+        question.present()
 
 
 window = Gtk.Window(title="Supplier form", default_width=480, default_height=360)
