@@ -183,6 +183,8 @@ def _descriptions(
         if _is_row_of_captions(line, point, values):
             continue
         words = templated(without_mark(line.text), values)
+        if typed and not any(map(str.isalpha, words)):
+            continue  # a number or an amount is what the field held before
         yield Target(text=words)
         for anchor in _anchors(line, near, values):
             yield from _with_anchor(words, line.box, anchor, values)

@@ -56,6 +56,14 @@ def test_one_of_two_fields_and_a_field_that_accepts_no_text_are_no_targets(other
     assert "alike" not in facts
 
 
+@pytest.mark.parametrize(("name", "role"), [("AdwGizmo", "text field"), ("Suggestions", "panel")])
+def test_an_area_with_the_name_of_its_class_is_a_part_of_its_field(name: str, role: str) -> None:
+    tree = Tree()
+    field = tree.add("text field", "Name", EDITOR, tree.window, "editable")
+    tree.add("panel", name, Box(22, 62, 596, 96), field)
+    assert facts_at(tree, INSIDE)["role"] == role
+
+
 def test_a_named_part_of_a_field_is_pressed_itself() -> None:
     tree = editors()
     tree.add("label", "insert", Box(30, 70, 60, 20), 2)

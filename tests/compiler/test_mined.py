@@ -94,6 +94,22 @@ def test_a_target_seen_twice_in_another_picture_is_identified_by_its_row() -> No
     assert (beside.text, beside.relations) == ("Delete", {"right_of": "{thing}"})
 
 
+@pytest.mark.parametrize(
+    ("text", "typed", "told"),
+    [
+        ("14", True, None),  # the hour that the field held before
+        (":27", True, None),
+        ("14", False, "14"),  # a day of a calendar
+        ("Type here", True, "Type here"),
+        ("4711", True, "{order}"),
+    ],
+)
+def test_a_number_in_a_field_does_not_identify_the_field(text: str, typed: bool, told: str | None) -> None:
+    shown = sight(LIST, (text, 300, 120))
+    found = target_at(shown.lines[1].box.center, shown, {"order": "4711"}, typed=typed)
+    assert (found and found.text) == told
+
+
 def test_a_target_is_not_identified_by_a_neighbor_of_one_item_only() -> None:
     found = target_at(PRESSED, ALONE, {}, [(ALONE, {}), (TWO, {})])
     assert found is not None

@@ -101,11 +101,26 @@ def test_the_place_among_equal_elements_counts_together_with_another_anchor(grou
         form.finds(Target(role="radio button", **({"within": group} if group else {})))
 
 
+def test_a_dialog_whose_bar_repeats_its_title_is_an_anchor_for_a_place() -> None:
+    form = Form()
+    dialog = form.add("dialog", "New Alarm", Box(200, 200, 300, 200), -1)
+    form.add("label", "New Alarm", Box(300, 205, 80, 20), dialog)
+    for left in (240, 320):
+        form.add("spin button", "GtkSpinButton", Box(left, 250, 60, 60), dialog, "14")
+    facts = form.facts("spin button", 1)
+    assert (facts["place"], facts["group"]) == ("2 of 2", "New Alarm")
+    target = Target(role="spin button", name="GtkSpinButton", within="New Alarm", place="2 of 2")
+    assert form.finds(target).left == 320
+    other = form.add("dialog", "New Alarm", Box(0, 0, 100, 100), -1)
+    form.add("button", "Close", Box(10, 10, 40, 20), other)
+    assert "place" not in form.facts("spin button", 1), "two dialogs have this title"
+
+
 def test_a_place_without_another_anchor_describes_nothing() -> None:
     form = Form()
     for number in range(3):
         form.add("button", "", Box(400, 200 + 40 * number, 60, 20), form.panel)
-    assert "place" not in form.facts("button", 1)
+    assert "place" not in form.facts("button", 1), "the window alone is no anchor"
     table = form.add("table", "Orders", Box(0, 300, 720, 100), form.panel)
     for number in range(2):
         row = form.add("row", "", Box(0, 300 + 30 * number, 720, 24), table)

@@ -142,10 +142,7 @@ def _in_group(tree: ElementTree, element: Element, known: Callable[[Element], El
         return {}
     alike = tree.single(tree.find(element.role, element.name))
     alike = [each for each in alike if each.name == element.name]
-    groups = (
-        above for above in tree.ancestors(element)[:-1] if known(above).name and len(tree.find(None, above.name)) == 1
-    )
-    for group in groups:
+    for group in (above for above in tree.ancestors(element) if known(above).name and _is_group(tree, above)):
         inside = {each.id for each in tree.below(group)}
         if place := _place_of(element, [each for each in alike if each.id in inside]):
             return {"place": place, "group": known(group).name}
@@ -154,6 +151,15 @@ def _in_group(tree: ElementTree, element: Element, known: Callable[[Element], El
         if relation == "right_of" and (place := _place_of(element, row)) and known(label).name:
             return {"place": place, "right_of": known(label).name}
     return {}
+
+
+def _is_group(tree: ElementTree, element: Element) -> bool:
+    """Return whether an element is a dialog or a part of a window, and nothing else of its name contains elements.
+
+    The bar of a dialog has its title, too.
+    """
+    is_part = element.parent >= 0 or tree.is_dialog(element)
+    return is_part and all(each == element or not tree.children(each) for each in tree.find(None, element.name))
 
 
 def _place_of(element: Element, found: Sequence[Element]) -> str:

@@ -97,6 +97,8 @@ TEXTS = frozenset({"label", "heading", "paragraph"})
 
 PLACE_NAME = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 """Name of a cell of a spreadsheet, such as ``B12``."""
+CLASS_NAME = re.compile(r"(?:Gtk|Adw)[A-Z]\w*|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,}")
+"""The name of a class. GTK 4.8 reports it for a control without a name, as “GtkButton”."""
 How = Literal["cache", "walk", "none"]
 
 

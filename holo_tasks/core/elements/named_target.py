@@ -7,13 +7,12 @@ synonym, another language, a place, a color, an icon, a part of a name.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import CLASS_NAME, Element, ElementTree
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.elements.target_words import (
     CHECK_ROLES,
@@ -46,8 +45,6 @@ TIGHT = 6
 """Maximal ratio of the areas of a container and the one control in it. Such a container may handle the press."""
 MOST_TEXTS = 400
 """Maximal number of texts of a container that are compared."""
-_TYPE_NAME = re.compile(r"(?:Gtk|Adw)[A-Z]\w*|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,}")
-"""The name of a class. GTK 4.8 reports it for a control without a name, as “GtkButton”."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +255,7 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
 def name_of(element: Element) -> str:
     """Return the name of an element for a person; empty if the program reports only the name of its class."""
     name = element.name.strip()
-    return "" if element.role != "label" and _TYPE_NAME.fullmatch(name) else name
+    return "" if element.role != "label" and CLASS_NAME.fullmatch(name) else name
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:

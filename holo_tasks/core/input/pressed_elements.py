@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import CLASS_NAME, Element, ElementTree
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Move, Scroll, Write
 from holo_tasks.core.input.keynames import RETURN, keysym
 from holo_tasks.core.screen.geometry import Box, Point
@@ -136,8 +136,8 @@ def _pressed(tree: ElementTree, inner: Element, at: Point) -> Element:
         is_entry = is_entry or each.role in ENTRIES
         if each.role in PRESSED and not (is_entry and each.role in BUTTONS):
             return each
-    # Qt's editors have an area inside them, without a name, that draws their text.
-    is_area = inner.role in AREAS and not inner.name
+    # Editors of Qt and GTK 4 have an area inside them, without a name of its own, that draws their text.
+    is_area = inner.role in AREAS and (not inner.name or CLASS_NAME.fullmatch(inner.name) is not None)
     field = next((each for each in around if each.role == FIELD), None)
     if not is_area:
         return inner
