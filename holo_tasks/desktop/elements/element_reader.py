@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import xcffib.xproto
 
@@ -20,6 +18,7 @@ from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop.capture.changed_pixels import ChangedPixels
 from holo_tasks.desktop.capture.repaints import KEPT, Repaints
+from holo_tasks.desktop.elements.bus_reader import BusReader
 from holo_tasks.desktop.elements.element_messages import from_tree
 from holo_tasks.desktop.programs.window_owners import processes_of
 from holo_tasks.desktop.secrets.secret_store import SecretStore
@@ -28,9 +27,6 @@ from holo_tasks.desktop.stop.interrupt import Interrupt
 from holo_tasks.desktop.x11.stacking import child_boxes
 from holo_tasks.desktop.x11.windows import LEAST, active_window, client_of, where_of
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
-
-if TYPE_CHECKING:
-    from holo_tasks.accessibility.reader import Reader
 
 NAP_S = 0.02
 """Seconds between two checks whether the request was cancelled."""
@@ -49,18 +45,16 @@ class Elements:
     def __init__(
         self,
         link: XConnection,
-        bus: Bus,
+        reader: BusReader,
         repaints: Repaints,
         vault: SecretStore,
         bound: Callable[[], Box | None] = lambda: None,
     ) -> None:
         self._link = link
-        self._bus = bus
+        self._reader = reader
         self._repaints = repaints
         self._vault = vault
         self._bound = bound
-        self._reader: Reader | None = None
-        self._opening = threading.Lock()
         self._ahead: Future[ElementTree] | None = None
         self._redrawn = ChangedPixels(link)
         self._early = False
@@ -77,11 +71,12 @@ class Elements:
         picture. Each picture has one reading. A later request then waits only for the few changes since.
         """
         before, self._early = self._early, early
-        if before or self._reader is None or not self._wanted:
+        reader = self._reader.opened
+        if before or reader is None or not self._wanted:
             return
         if self._ahead is None or self._ahead.done():
             self._wanted -= 1
-            self._ahead = self._reader.read(self._view())
+            self._ahead = reader.read(self._view())
 
     @property
     def busy(self) -> frozenset[tuple[str, str]]:
@@ -89,7 +84,7 @@ class Elements:
 
         Empty if elements were never asked for.
         """
-        return self._reader.busy if self._reader is not None else frozenset()
+        return self._reader.opened.busy if self._reader.opened is not None else frozenset()
 
     def tree_message(self, known: int, interrupt: Interrupt) -> Message:
         """Return the message with the current tree.
@@ -109,9 +104,9 @@ class Elements:
 
     def read_within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
         """Return the current tree. Returns ``None`` without a bus, or if reading takes longer than ``seconds``."""
-        if self._bus.unavailable_reason:
+        if self._reader.bus.unavailable_reason:
             return None
-        reading, until = self._open_reader().read(self._view()), time.monotonic() + seconds
+        reading, until = self._reader.open().read(self._view()), time.monotonic() + seconds
         try:
             while not wait([reading], NAP_S).done:
                 interrupt.check()
@@ -121,26 +116,10 @@ class Elements:
             reading.cancel()
         return reading.result()
 
-    def announce(self) -> None:
-        """Tell programs in the background that their elements are read, if the bus belongs to this desktop."""
-        if self._bus.process is not None and not self._bus.unavailable_reason:
-            threading.Thread(target=self._announce, name="announcement", daemon=True).start()
-
-    def _announce(self) -> None:
-        self._open_reader().announce(self._bus.address_for_programs)
-
-    def _open_reader(self) -> Reader:
-        with self._opening:
-            if self._reader is None:
-                from holo_tasks.accessibility.reader import Reader
-
-                self._reader = Reader(self._bus.address)
-            return self._reader
-
     def _read(self, interrupt: Interrupt) -> ElementTree:
-        if self._bus.unavailable_reason:
-            return ElementTree(complete=False, why_not=self._bus.unavailable_reason)
-        reader = self._open_reader()
+        if self._reader.bus.unavailable_reason:
+            return ElementTree(complete=False, why_not=self._reader.bus.unavailable_reason)
+        reader = self._reader.open()
         if self._ahead is not None:
             _await_reading(self._ahead, interrupt)
         reading = reader.read(self._view())

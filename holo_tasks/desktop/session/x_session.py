@@ -25,6 +25,7 @@ from holo_tasks.core.secrets.secret import Secret
 from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.capture.settle import Settle
+from holo_tasks.desktop.elements.bus_reader import BusReader
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.programs.shared_folder import make_shared, to_message
 from holo_tasks.desktop.remote import vnc
@@ -75,6 +76,7 @@ class XSession:
         self._manager: subprocess.Popen[bytes] | None = None
         self._vnc: dict[Path, vnc.VncServer] = {}
         self._bus: bus.Bus | None = None
+        self._bus_reader: BusReader | None = None
         self._elements: Elements | None = None
         self._sandbox: Sandbox | None = None
         self._shared: SharedFolder | None = None
@@ -112,6 +114,8 @@ class XSession:
             self._server = xserver.await_server(starting, self._folder, size)
             self._helpers.append(self._server.process)
             self._bus = bus.await_bus(launched)
+            self._bus_reader = BusReader(self._bus)
+            self._bus_reader.announce()
             if self._bus.process is not None:
                 self._helpers.append(self._bus.process)
             self._display = self._server.display
@@ -253,6 +257,8 @@ class XSession:
         launch = Launch(order, self._folder, self._runtime_folder, self._display, self._bus, ours, self._shared)
         if order["remote"]:
             return self._start_remote_client(launch.environment())
+        if self._bus_reader is not None:
+            self._bus_reader.await_announcement()
         try:
             return launch.start(self._link)
         finally:
@@ -318,9 +324,8 @@ class XSession:
         near = self._server is not None and not self._order["far"]
         sleepers = SleepDetector(link, self._server.process.pid, self._bus_pid, mute) if self._server and near else None
         asleep = sleepers.look if sleepers else lambda: None
-        on = self._bus or named_by(link, asked_for=self._order["accessibility"])
-        self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
-        self._elements.announce()
+        reader = self._bus_reader or BusReader(named_by(link, asked_for=self._order["accessibility"]))
+        self._elements = Elements(link, reader, repaints, self.vault, lambda: self._bound.box)
         work = (
             self._work_in_flight(self._elements),
             [REMOTE_NOTE] if self._order["far"] else [],
