@@ -156,7 +156,10 @@ def _distinctive_pixels(small: Any) -> list[tuple[int, int]]:
 
 
 def _likeness(part: Pixels, wanted: Pixels, max_difference: float) -> float:
-    """Return the correlation of two pictures, from 0 to 1; 0 if their colors or any small spot differs."""
+    """Return the correlation of two pictures, from 0 to 1; 0 if their colors or any small spot differs.
+
+    Details that differ only in color do not count.
+    """
     import cv2
     import numpy as np
 
@@ -168,10 +171,20 @@ def _likeness(part: Pixels, wanted: Pixels, max_difference: float) -> float:
     red, green, blue = cv2.split(difference.astype(np.float32))
     if float(cv2.blur((red + green + blue) / 3, block).max()) > 3 * max_difference + 4:
         return 0.0
-    one, other = part.astype(np.float32), wanted.astype(np.float32)
+    one, other = _without_fine_colors(part), _without_fine_colors(wanted)
     one, other = one - one.mean(), other - other.mean()
     scale = float(np.sqrt((one * one).sum() * (other * other).sum()))
     return max(0.0, float((one * other).sum()) / scale) if scale else 0.0
+
+
+def _without_fine_colors(pixels: Pixels) -> Any:
+    """Return pixels without details that differ only in color, which the JPEG pictures of recordings lose."""
+    import cv2
+    import numpy as np
+
+    parts = cv2.cvtColor(pixels, cv2.COLOR_RGB2YCrCb)
+    parts[:, :, 1:] = cv2.blur(parts[:, :, 1:], (_BLOCK, _BLOCK))
+    return cv2.cvtColor(parts, cv2.COLOR_YCrCb2RGB).astype(np.float32)
 
 
 @lru_cache(maxsize=64)

@@ -58,6 +58,43 @@ def test_a_little_noise_does_not_prevent_a_match() -> None:
     assert found(noisy, PNG) == [Box(300, 200, WIDTH, HEIGHT)]
 
 
+def icon(*shapes: tuple[tuple[int, int, int, int], str], mark: str = "#20a030") -> Image.Image:
+    """Return a tool bar with a pale sheet that has a small mark and thin lines in colors."""
+    image = Image.new("RGB", (320, 80), "#efefef")
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((104, 28, 126, 52), fill="#e8e8e4", outline="#d8d4d0")
+    for row in range(32, 50, 4):
+        draw.line((107, row, 123, row), fill=("#ff9090", "#90a0ff")[row // 4 % 2])
+    draw.rectangle((114, 42, 119, 46), fill=mark)
+    for line, colour in shapes:
+        draw.line(line, fill=colour, width=3)
+    return image
+
+
+def of_recording(image: Image.Image) -> bytes:
+    """Return the icon as it is cut out of a picture that a recording holds."""
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=85)
+    return cut(Image.open(buffer), Box(98, 24, 35, 34))
+
+
+def test_an_icon_that_was_recorded_is_found_on_the_screen() -> None:
+    assert found(icon(), of_recording(icon())) == [Box(98, 24, 35, 34)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        icon(((104, 36, 126, 36), "#404040")),
+        icon(((106, 49, 112, 49), "#20a030")),
+        icon(mark="#c02030"),
+    ],
+    ids=["another line", "another small line", "a red mark"],
+)
+def test_an_icon_with_another_detail_or_another_color_is_another_picture(other: Image.Image) -> None:
+    assert found(other, of_recording(icon())) == []
+
+
 @pytest.mark.parametrize(("words", "colour"), [("Send", BLUE), ("Save", GREY), ("", BLUE), ("5ave", BLUE)])
 def test_another_word_or_another_colour_is_another_picture(words: str, colour: str) -> None:
     assert found(screen((300, 200, words, colour)), PNG) == []
