@@ -10,6 +10,7 @@ from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.targets import (
     Shown,
     finds,
+    has_words,
     hits,
     is_of_words,
     is_readable,
@@ -142,8 +143,8 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
         return None
     if step.element.get("named_by_value") or (role in CELLS and PLACE_NAME.fullmatch(name)):
         return None
-    pressed = [line.text for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
-    words = [name_with_parameters(role, text, values) for text in pressed if is_readable(text)]
+    pressed = [line for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
+    words = [name_with_parameters(role, line.text, values) for line in pressed if has_words(line, sight.lines)]
     agrees = any(matches(text, name) for text in words)
     if role in WRITTEN_ON and words and not any(_may_be(text, name) for text in words):
         return None

@@ -26,6 +26,8 @@ TELLING, TELLING_NUMBER = 8, 3
 The second number holds for a value with a digit, as a word of its own.
 """
 FEWEST_LETTERS = 2
+MOST_ICONS = 3
+"""The longest text that may be icons that OCR took for letters."""
 CUT_OFF = re.compile(r"(?:\.\.\.|…)\s*\w|^\w+\.{1,2}$")
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
@@ -91,9 +93,24 @@ def _is_doubled(target: Target, shown: Shown) -> bool:
 
 def is_readable(text: str) -> bool:
     """Return whether a text has words of one script, and is not an icon that OCR took for letters."""
-    letters = [character for character in text if character.isalpha()]
-    scripts = {unicodedata.name(character, "?").partition(" ")[0] for character in letters}
-    return len(letters) >= FEWEST_LETTERS and (len(scripts) == 1 or scripts <= JAPANESE)
+    scripts = _scripts_of(text)
+    return sum(map(str.isalpha, text)) >= FEWEST_LETTERS and (len(scripts) == 1 or scripts <= JAPANESE)
+
+
+def has_words(line: Line, lines: Sequence[Line]) -> bool:
+    """Return whether a text has words of one script.
+
+    A few Chinese characters are icons that OCR took for letters, if no longer text of the picture has such characters.
+    """
+    if not is_readable(line.text) or not _scripts_of(line.text) <= JAPANESE:
+        return is_readable(line.text)
+    return any(len(each.text) > MOST_ICONS and JAPANESE & _scripts_of(each.text) for each in lines)
+
+
+def _scripts_of(text: str) -> frozenset[str]:
+    """Return the scripts of the letters of a text, such as LATIN; those of Japanese are one."""
+    scripts = {unicodedata.name(character, "?").partition(" ")[0] for character in text if character.isalpha()}
+    return frozenset(scripts | JAPANESE if scripts & JAPANESE else scripts)
 
 
 def has_cut_off_text(text: str) -> bool:
@@ -174,11 +191,11 @@ def _descriptions(
         field = None  # a button, a tool bar, a list, a page, or a frame around several controls looks like a field
     if field is not None:
         near.sort(key=lambda line: _distance(line.box, field.center))
-        readable = [line for line in apart if is_readable(line.text) and not _is_cut_off(line, field, near)]
+        readable = [line for line in apart if has_words(line, near) and not _is_cut_off(line, field, near)]
         readable.sort(key=lambda line: _distance(line.box, field.center))
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         yield from (Target(field=templated(line.text, values)) for line in labels)
-    pressed = [line for line in _pressed_lines(near, point) if line.text.isascii() or is_readable(line.text)]
+    pressed = [line for line in _pressed_lines(near, point) if line.text.isascii() or has_words(line, near)]
     for line in pressed:
         if _is_row_of_captions(line, point, values):
             continue

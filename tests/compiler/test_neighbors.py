@@ -9,6 +9,7 @@ import pytest
 
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.steps import target_of
+from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Point, Size
@@ -176,7 +177,10 @@ def test_a_count_serves_where_there_is_no_label() -> None:
     assert form.facts("spin button", 0)["below"] == "Page 2"
 
 
-@pytest.mark.parametrize(("shown", "is_named"), [("XCose", True), ("X Close", True), ("Send", False), ("Clear", False)])
+READ = [("XCose", True), ("X Close", True), ("回区", True), ("打开文件夹", False), ("Send", False), ("Clear", False)]
+
+
+@pytest.mark.parametrize(("shown", "is_named"), READ)
 def test_a_button_whose_words_are_read_badly_is_found_by_role_and_name(shown: str, is_named: bool) -> None:
     facts = {"role": "button", "name": "Close", "alike": "1"}
     at = Point(50, 20)
@@ -185,3 +189,12 @@ def test_a_button_whose_words_are_read_badly_is_found_by_role_and_name(shown: st
     found = target_of(step, 0, Sight((Line(shown, Box(20, 10, 60, 20)),), Size(720, 420)), {})
     assert found is not None
     assert (found.name == "Close") == is_named
+
+
+@pytest.mark.parametrize(("other", "is_text"), [("Phrases and guesses", False), ("打开文件夹", True)])
+def test_icons_that_ocr_took_for_letters_are_no_target(other: str, is_text: bool) -> None:
+    """In a program in Chinese the same characters are words."""
+    size = Size(720, 420)
+    lines = (Line("回区", Box(32, 12, 30, 16)), Line(other, Box(200, 12, 140, 16)))
+    found = target_at(Point(47, 20), Sight(lines, size), {})
+    assert (found is not None and found.text == "回区") is is_text
