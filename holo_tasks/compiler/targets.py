@@ -27,7 +27,7 @@ The second number holds for a value with a digit, as a word of its own.
 """
 FEWEST_LETTERS = 2
 MOST_ICONS = 3
-"""The longest text that may be icons that OCR took for letters."""
+"""The most letters of a text that may be icons that OCR took for letters."""
 CUT_OFF = re.compile(r"(?:\.\.\.|…)\s*\w|^\w+\.{1,2}$")
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
@@ -100,17 +100,16 @@ def is_readable(text: str) -> bool:
 def has_words(line: Line, lines: Sequence[Line]) -> bool:
     """Return whether a text has words of one script.
 
-    A few Chinese characters are icons that OCR took for letters, if no longer text of the picture has such characters.
+    A few Chinese letters are icons that OCR took for letters, unless some text of the picture has more of them.
     """
     if not is_readable(line.text) or not _scripts_of(line.text) <= JAPANESE:
         return is_readable(line.text)
-    return any(len(each.text) > MOST_ICONS and JAPANESE & _scripts_of(each.text) for each in lines)
+    return any(sum(not JAPANESE.isdisjoint(_scripts_of(sign)) for sign in each.text) > MOST_ICONS for each in lines)
 
 
 def _scripts_of(text: str) -> frozenset[str]:
-    """Return the scripts of the letters of a text, such as LATIN; those of Japanese are one."""
-    scripts = {unicodedata.name(character, "?").partition(" ")[0] for character in text if character.isalpha()}
-    return frozenset(scripts | JAPANESE if scripts & JAPANESE else scripts)
+    """Return the scripts of the letters of a text, such as LATIN."""
+    return frozenset(unicodedata.name(each, "?").partition(" ")[0] for each in text if each.isalpha())
 
 
 def has_cut_off_text(text: str) -> bool:

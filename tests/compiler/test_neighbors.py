@@ -191,7 +191,9 @@ def test_a_button_whose_words_are_read_badly_is_found_by_role_and_name(shown: st
     assert (found.name == "Close") == is_named
 
 
-@pytest.mark.parametrize(("other", "is_text"), [("Phrases and guesses", False), ("打开文件夹", True)])
+@pytest.mark.parametrize(
+    ("other", "is_text"), [("Phrases and guesses", False), ("A中回x Files", False), ("打开文件夹", True)]
+)
 def test_icons_that_ocr_took_for_letters_are_no_target(other: str, is_text: bool) -> None:
     """In a program in Chinese the same characters are words."""
     size = Size(720, 420)
