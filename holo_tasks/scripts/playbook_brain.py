@@ -28,6 +28,7 @@ from holo_tasks.scripts.element_search import FIELDS, NotFound, keyboard_elsewhe
 from holo_tasks.scripts.failure_notes import FailureNotes
 from holo_tasks.scripts.into_view import IntoView
 from holo_tasks.scripts.item_boxes import item_boxes
+from holo_tasks.scripts.late_texts import NOT_TYPED, LateTexts
 from holo_tasks.scripts.left_fields import LeftFields
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
@@ -54,7 +55,6 @@ KEYS = ("write", "hotkey", "hold_and_tap_key")
 """Kinds of actions whose keys go to the window that has the keyboard."""
 UNDECIDED = ("wait", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
-NOT_TYPED = "Nothing changed on the screen."
 DONE = "done"
 """Answer of a probe that found the effect."""
 
@@ -99,7 +99,7 @@ class PlaybookBrain:
         """The steps before which the click into their field was repeated."""
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
-        self._left, self._failures = LeftFields(), FailureNotes(values)
+        self._left, self._failures, self._late_texts = LeftFields(), FailureNotes(values), LateTexts()
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -151,6 +151,7 @@ class PlaybookBrain:
             self._before, self._acted_s = _picture(walk), None
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
         self._left.aim(sight)
+        self._late_texts.aim(sight, self._past)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)
@@ -296,6 +297,7 @@ class PlaybookBrain:
 
     def _without_needless_clicks(self, sight: Sight) -> Decision:
         """Return the decision on a screen. A click on a control that is checked as wanted counts as done already."""
+        self._past = self._late_texts.without_failure(self._past, sight)
         while True:
             decision = self._follow(sight)(self._past)
             action = decision.action

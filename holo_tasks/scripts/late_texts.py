@@ -1,0 +1,78 @@
+"""Find out that a program shows a typed text only after its step was counted as failed, as on a slow machine.
+
+The text is then not typed again, which would be twice in the field or a second failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.vision.screen_text import Sight, matches, on_row
+
+NOT_TYPED = "Nothing changed on the screen."
+"""Said of a step that typed a text which left no trace."""
+SHORTEST = 4
+"""Fewest characters of a text that is recognized on a picture."""
+
+
+@dataclass
+class LateTexts:
+    """Compares the screen before a text was typed with later ones."""
+
+    _before: Sight | None = None
+
+    def aim(self, sight: Sight, past: Sequence[Turn]) -> None:
+        """Keep the screen on which a text is about to be typed, unless the same text was typed and not seen yet."""
+        if _missing(past) is None:
+            self._before = sight
+
+    def without_failure(self, past: list[Turn], sight: Sight) -> list[Turn]:
+        """Return the earlier steps, with the typing as done if the screen shows its text now."""
+        place = _missing(past)
+        if place is None or self._before is None:
+            return past
+        typed = past[place]
+        if not _appeared(str(typed.call.get("content", "")), _clicked(past[:place], sight), self._before, sight):
+            return past
+        return [*past[:place], replace(typed, failed=False)]
+
+
+def _missing(past: Sequence[Turn]) -> int | None:
+    """Return the index of the last typing if it left no trace; ``None`` otherwise. A repetition may have been withheld.
+
+    Waits do not count.
+    """
+    acted = [place for place, turn in enumerate(past) if turn.tool != "wait"]
+    for number, place in enumerate(reversed(acted[-2:])):
+        turn = past[place]
+        if turn.failed and turn.told.endswith(NOT_TYPED):
+            return place if number == 0 or past[acted[-1]].call == turn.call else None
+        if not turn.failed:
+            return None
+    return None
+
+
+def _clicked(past: Sequence[Turn], sight: Sight) -> Box | None:
+    """Return the pixel of the click right before a typing."""
+    acted = [turn for turn in past if turn.tool != "wait"]
+    call = acted[-1].call if acted else {}
+    if "x" not in call or "y" not in call:
+        return None
+    return Box(int(float(call["x"]) * sight.size.width / 1000), int(float(call["y"]) * sight.size.height / 1000), 1, 1)
+
+
+def _appeared(text: str, place: Box | None, before: Sight, now: Sight) -> bool:
+    """Return whether the focused field has the text now, or a text at the height of the last click is new and equal."""
+    focused = None if now.elements is None else now.elements.focused()
+    if focused is not None and focused.value:
+        return focused.value == text
+    if place is None or len(text.strip()) < SHORTEST:
+        return False
+    old, new = (
+        [line for line in sight.lines if on_row(line.box, place) and matches(text, line.text)]
+        for sight in (before, now)
+    )
+    return bool(new) and not old

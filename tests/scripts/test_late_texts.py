@@ -1,0 +1,74 @@
+"""A text that a slow program shows late counts as typed, and a text that never arrives does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.scripts.late_texts import NOT_TYPED
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.vision.screen_text import Line, Sight
+
+STEPS = "{name: x, goals: {store: {steps: [{click: 'URL:'}, {write: {text: 'file:north'}}, {click: Ok}, {answer: y}]}}}"
+CHANGED = "The screen changed where you were about to type: it looks different there. Nothing was done."
+
+
+def screen(*more: tuple[str, int], focused: str | None = None) -> Sight:
+    shown = (Line("URL:", Box(20, 40, 40, 18)), Line("Ok", Box(20, 200, 30, 18)))
+    lines = (*shown, *(Line(text, Box(100, top, 120, 18)) for text, top in more))
+    if focused is None:
+        return Sight(lines, Size(1000, 1000))
+    states = frozenset({SHOWING, "focused"})
+    element = Element(0, "text field", "", states, Box(90, 38, 200, 22), -1, "db", 1, focused)
+    return Sight(lines, Size(1000, 1000), elements=ElementTree((element,)))
+
+
+def typed_in_vain(before: Sight, *, withheld: bool) -> PlaybookBrain:
+    """Return a playbook that has typed a text of which nothing was seen, and may have been stopped at the second."""
+    brain = PlaybookBrain(parse_playbook(STEPS), "store", {}, ScreenReader())
+    for told in ("", NOT_TYPED, *([CHANGED] if withheld else [])):
+        decision = brain._without_needless_clicks(before)
+        call = dict(decision.step["tool_call"])
+        brain._late_texts.aim(before, brain._past)
+        brain._past.append(Turn(call["tool_name"], decision.step["thought"], call, told, failed=bool(told)))
+    return brain
+
+
+def next_call(brain: PlaybookBrain, sight: Sight) -> tuple[str, str]:
+    call = brain._without_needless_clicks(sight).step["tool_call"]
+    return call["tool_name"], call.get("element", call.get("content", ""))
+
+
+@pytest.mark.parametrize("withheld", [False, True])
+@pytest.mark.parametrize("late", [screen(("file:north", 41)), screen(focused="file:north")])
+def test_a_text_that_is_shown_late_is_not_typed_again(late: Sight, withheld: bool) -> None:
+    brain = typed_in_vain(screen(("mem:.", 41)), withheld=withheld)
+    assert next_call(brain, late) == ("click", "Ok")
+
+
+@pytest.mark.parametrize(
+    "sight",
+    [
+        screen(("mem:.", 41)),
+        screen(("file:north", 141)),
+        screen(("file:south", 41)),
+        screen(("file:north", 41), focused="mem:."),
+    ],
+    ids=["nothing", "in another row", "another text", "another field has the keyboard"],
+)
+def test_a_text_that_did_not_arrive_is_typed_again(sight: Sight) -> None:
+    brain = typed_in_vain(screen(("mem:.", 41)), withheld=False)
+    assert next_call(brain, sight) == ("write", "file:north")
+
+
+def test_a_text_that_was_there_before_is_no_sign_that_it_arrived() -> None:
+    shown = screen(("file:north", 41))
+    assert next_call(typed_in_vain(shown, withheld=False), shown) == ("write", "file:north")
+    moved = replace(shown, lines=(*shown.lines, Line("12:30", Box(300, 41, 60, 18))))
+    assert next_call(typed_in_vain(shown, withheld=True), moved)[0] == "ask_human"
