@@ -24,8 +24,9 @@ def tags(rows: tuple[tuple[str, ...], ...] = TAGS, heading: str = "") -> Tree:
     """Return a table without rows in its tree, as Qt reports it."""
     tree = Tree()
     table = tree.add("table", "", Box(0, 60, 720, 320), tree.window)
-    if heading:
-        tree.add("column header", heading, Box(160, 70, 200, 20), table)
+    for column, words in enumerate(heading.split("|")):
+        if words:
+            tree.add("column header", words, Box(20 + 140 * column, 70, 130, 20), table)
     for place, texts in enumerate(rows):
         for column, text in enumerate(texts):
             tree.add("cell", text, Box(20 + 140 * column, 100 + 30 * place, 130, 24), table)
@@ -60,7 +61,10 @@ def test_the_value_of_a_form_that_is_only_pressed_keeps_its_name() -> None:
 @pytest.mark.parametrize(
     ("rows", "heading"),
     [
-        (TAGS, "Remark"),
+        (TAGS, "|Remark"),
+        (TAGS, "Name|Value"),
+        (TAGS, "Property|Remark"),
+        ((("Adler", "", "Bonn"), ("Berg", "", "Hamburg")), "Property|Value|Town"),
         ((("Adler", "Bonn", ""), ("Berg", "Hamburg", "")), ""),
         ((("AB-1207", ""), ("CD-3391", "")), ""),
         ((("Adler", "2026"), ("Adler", "")), ""),
@@ -70,3 +74,12 @@ def test_the_value_of_a_form_that_is_only_pressed_keeps_its_name() -> None:
 def test_the_text_in_the_row_of_a_list_is_no_label(rows: tuple[tuple[str, ...], ...], heading: str) -> None:
     tree = tags(rows, heading)
     assert not any("in_form" in facts_of(tree, place) for place in range(len(tree.tree.find("cell"))))
+
+
+@pytest.mark.parametrize("heading", ["Property|Value", "Eigenschaft|Wert"])
+def test_the_value_of_a_property_is_found_by_the_property(heading: str) -> None:
+    tree = tags((("Size", "4"), ("Tip", ""), ("Name", "Berg")), heading)
+    assert facts_of(tree, 3) == {**facts_of(tree, 3), "in_form": "yes", "right_of": "Tip"}
+    assert "in_form" not in facts_of(tags((("Tip", "4"), ("Tip", "")), heading), 3), "a property that is there twice"
+    target, other = Target(role="cell", right_of="Tip"), tags((("Tip", "Bill"), ("Size", "7")), heading)
+    assert find(target, {}, replace(sight_of(SHOWN), elements=other.tree)).top == 100

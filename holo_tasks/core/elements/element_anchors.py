@@ -18,6 +18,15 @@ PRESSED = TWO_STATES | {"button", "link", "menu item"}
 """Roles of controls whose name is not a value of their row."""
 FILE_FIELD = re.compile(r"file ?name:?$", re.IGNORECASE)
 """Name of the field of a file dialog, in toolkits that give the dialog no role of its own."""
+PROPERTY_WORDS = frozenset(
+    {
+        *("property", "setting", "attribute", "parameter", "option"),
+        *("eigenschaft", "einstellung", "attribut", "propriété", "paramètre", "propiedad", "atributo", "parámetro"),
+        *("proprietà", "attributo", "parametro", "propriedade", "eigenschap"),
+    }
+)
+VALUE_WORDS = frozenset({"value", "wert", "valeur", "valor", "valore", "waarde"})
+"""Headings of a table of properties. *Name* is none of them, because a list of items may have it."""
 LONGEST_HINT = 40
 YES, NO = "yes", "no"
 FEWEST_LABELS = 2
@@ -200,11 +209,14 @@ def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element
 def _in_form(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     """Return the label of a cell in a form that is a table: two columns without headings, and labels in the first.
 
-    A list of items has more columns, headings, or two rows with one text.
+    A list of items has more columns, headings, or two rows with one text. The headings of properties and their values
+    are those of a form.
     """
     table = next((each for each in tree.ancestors(element) if each.role in LISTS), None)
-    if element.role not in CELLS or table is None or tree.heading_of(element) is not None:
+    if element.role not in CELLS or table is None:
         return {}
+    if tree.heading_of(element) is not None:
+        return _property_of_value(tree, element, known)
     cells = [each for each in tree.below(table) if each.role in CELLS and each.on_screen]
     lefts = sorted({each.box.left for each in cells})
     labels = [each for each in cells if each.box.left == lefts[0]]
@@ -214,6 +226,17 @@ def _in_form(tree: ElementTree, element: Element, known: Callable[[Element], Ele
         return {}
     row = [label for label in labels if is_level(label.box, element.box)]
     return {"in_form": YES, "right_of": known(row[0]).name} if row and _is_label(tree, row[0]) else {}
+
+
+def _property_of_value(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the property in the row of its value, if the headings of both columns say so."""
+    row = [each for each in tree.row_of(element) if each.role in CELLS]
+    if len(row) != 1 or not _is_label(tree, row[0]):
+        return {}
+    headings = [tree.heading_of(each) for each in (row[0], element)]
+    words = [known(each).name.casefold() for each in headings if each is not None]
+    is_property = len(words) == 2 and words[0] in PROPERTY_WORDS and words[1] in VALUE_WORDS
+    return {"in_form": YES, "right_of": known(row[0]).name} if is_property else {}
 
 
 def _dialogs(tree: ElementTree, known: Callable[[Element], Element]) -> dict[str, str]:
