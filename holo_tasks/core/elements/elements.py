@@ -238,7 +238,7 @@ class ElementTree:
         Returns ``None`` if several fields side by side claim it, as all fields of a form in LibreOffice do.
         """
         found = self.claiming_focus()
-        last = next(iter(reversed([each for each in found if not self._is_current_tab(each)] or found)), None)
+        last = next(iter(reversed([each for each in found if not self.is_current_tab(each)] or found)), None)
         return None if last is not None and any(self._are_fields_of_a_form(last, each) for each in found) else last
 
     def claiming_focus(self) -> list[Element]:
@@ -251,7 +251,7 @@ class ElementTree:
         """Return whether two elements are different text fields in the same container."""
         return one.id != other.id and one.role == other.role == TEXT_FIELD and one.parent == other.parent
 
-    def _is_current_tab(self, element: Element) -> bool:
+    def is_current_tab(self, element: Element) -> bool:
         """Return whether an element is a tab whose list does not claim the keyboard focus."""
         above = self.parent(element)
         return element.role == "tab" and above is not None and FOCUSED not in above.states

@@ -129,6 +129,7 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
         return Focus("unknown")
     focused = [each for each in tree.elements if each.pid == pid and FOCUSED in each.states]
     focused = [each for each in focused if ACTIVE in tree.window_of(each).states] or focused
+    focused = [each for each in focused if not tree.is_current_tab(each)] or focused  # Qt reports it as focused
     writable = [each for each in focused if _takes_text(each)]
     if writable:
         return _field(tree, writable[-1])
