@@ -289,7 +289,13 @@ def _is_one_of_several(
 
 
 def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:
-    """Return whether another text is between a field and a text above it, which then is no label of the field."""
+    """Return whether words are between a text and a field, so that the text is no label of the field.
+
+    Words that begin left of a field are its label, even if the outline of the field includes most of them.
+    """
+    if _is_left(label.box, field):
+        there = (line for line in lines if label.box.right <= line.box.left < field.left)
+        return any(field.top <= line.box.center.y <= field.bottom and has_words(line, lines) for line in there)
     return any(
         label.box.center.y < line.box.center.y < field.top
         and not on_row(label.box, line.box)

@@ -200,3 +200,14 @@ def test_icons_that_ocr_took_for_letters_are_no_target(other: str, is_text: bool
     lines = (Line("回区", Box(32, 12, 30, 16)), Line(other, Box(200, 12, 140, 16)))
     found = target_at(Point(47, 20), Sight(lines, size), {})
     assert (found is not None and found.text == "回区") is is_text
+
+
+@pytest.mark.parametrize(
+    ("between", "is_label"), [(("City", 630), False), (("City", 600), False), (("*", 610), True), (("Bonn", 660), True)]
+)
+def test_a_text_beyond_the_label_of_a_field_is_not_its_label(between: tuple[str, int], is_label: bool) -> None:
+    """The outline of a field may include its label. The text left of it may be a row of a list, which may move."""
+    lines = (Line("Erika Ferry", Box(388, 305, 75, 22)), Line(between[0], Box(between[1], 316, 28, 20)))
+    sight = Sight(lines, Size(960, 720), (Box(632, 313, 312, 29),))
+    found = target_at(Point(800, 327), sight, {})
+    assert (found is not None and found.field == "Erika Ferry") is is_label
