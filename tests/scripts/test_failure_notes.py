@@ -83,6 +83,38 @@ def test_words_of_a_failure(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *("Saved 0 of 1 records", "0 rows updated", "Records saved: 0", "Imported 3 of 5 items, 2 skipped"),
+        *("No changes were saved", "Nothing was saved", "Not saved", "Record CD-33 not saved", "Order not updated"),
+        *("Successfully rejected", "The invoice was declined", "Your changes have been discarded"),
+        *(
+            "Your changes were saved except for the amount",
+            "Partially saved",
+            "An order with this number already exists",
+        ),
+        *("Nichts gespeichert", "0 Datensätze gespeichert", "Erfolgreich abgelehnt", "Rien enregistré"),
+        *("Non enregistré", "No guardado", "Non salvato", "Niet opgeslagen", "Não guardado", "Nie zapisano"),
+    ],
+)
+def test_words_of_a_success_may_say_that_nothing_was_done(text: str) -> None:
+    assert says_failure(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Saved 1 of 1 records", "10 of 10 records saved", "Step 2 of 5 saved", "Saved 1 record, 0 failed"),
+        *("All changes saved", "No unsaved changes", "No saved searches", "Invoice No. 1002 saved", "Saved 10 records"),
+        *("3 of 5 selected", "1 of 12 checked", "Status: rejected", "Rejected orders", "Saved without errors"),
+        *("Alle 3 Änderungen gespeichert", "Enregistré avec succès", "Guardado correctamente"),
+    ],
+)
+def test_words_of_a_success_say_that_it_was_done(text: str) -> None:
+    assert not says_failure(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         *("Execution finished without errors.", "0 errors, 2 warnings", "No errors were found", "Errors: 0"),
         *("Errors", "Saved as R-12", "Not paid yet", "Ohne Fehler gespeichert", "The order was changed successfully."),
         *("Terror in the night", "You have not read 3 messages", "Enregistré sans erreur"),
