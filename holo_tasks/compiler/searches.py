@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.targets import templated
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.values import PLACEHOLDER, Value
+from holo_tasks.scripts.values import PLACEHOLDER, Value, fill
 from holo_tasks.vision.screen_text import Sight, matches
 
 SHORTEST = 3
@@ -33,6 +33,21 @@ def searched_value(
         return []
     is_there = all(_is_in_place(str(told.get(found[1], "")), before, after) for before, after, told in shown)
     return [found[0]] if is_there else []
+
+
+def searched_once(
+    step: RecordedStep, shown: Sequence[tuple[Sight, Sight, Mapping[str, Value]]], kinds: Mapping[str, Kind]
+) -> list[dict[str, str | int]]:
+    """Return the condition before a search: the value is on the screen, in no more places than in the recordings.
+
+    Without it the search ends at a longer value, at one of two rows, or nowhere. The search itself writes the value
+    on the screen, so the screen after it does not tell. A value typed as the name of a new thing would meet a
+    condition of after the step as well.
+    """
+    return [
+        {"shown": value, "at_most": max(1, *(before.count(fill(value, told)) for before, _, told in shown))}
+        for value in searched_value(step, shown, kinds)
+    ]
 
 
 def _is_in_place(value: str, before: Sight, after: Sight) -> bool:

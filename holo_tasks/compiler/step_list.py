@@ -29,7 +29,7 @@ from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, i
 from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
-from holo_tasks.compiler.searches import searched_value
+from holo_tasks.compiler.searches import searched_once, searched_value
 from holo_tasks.compiler.steps import key_of_row, target_of
 from holo_tasks.compiler.targets import (
     Shown,
@@ -177,6 +177,8 @@ class StepsBuilder(Builder):
                 names = self._item(visit, step, before)
                 names = self._with_titles(names, step.before, before[1].before, self._done(visit, step)[0][2])
                 action = {"before": names, **action} if names else action
+            if action is do[-1] and (rows := self._searched_rows(visit, step)):
+                action = {**action, "before": [*action.get("before", []), *rows]}
             yield action
 
     def _lasting(
@@ -366,6 +368,14 @@ class StepsBuilder(Builder):
         # OCR may take an icon before a label for a letter.
         labels = [text for text in came if not any(text != one and text.endswith(one) for one in came)]
         return labels[:1] or searched_value(step, shown, self.parameters.kinds)
+
+    def _searched_rows(self, visit: Visit, step: RecordedStep) -> list[Any]:
+        """Return the condition that a value is in the list that a step searches for it by keys."""
+        if not step.arguments.get("press_enter"):
+            return []
+        same = [(one, self.parameters.values[number]) for number, one in self._same(visit, step)]
+        shown = [(self.seen[one.before.sha256].sight, self.seen[one.after.sha256].sight, told) for one, told in same]
+        return searched_once(step, shown, self.parameters.kinds)
 
     def _label_of_item(self, line: Line, values: Mapping[str, Value]) -> str:
         """Return the words before a value of the item, with its parameter. Returns an empty string without both."""

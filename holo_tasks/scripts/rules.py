@@ -36,7 +36,16 @@ from holo_tasks.scripts.element_search import (
 )
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook, Rule
-from holo_tasks.scripts.steps_and_targets import WITHOUT_EFFECT, Action, AtState, Condition, Gone, ShownWindow, Target
+from holo_tasks.scripts.steps_and_targets import (
+    WITHOUT_EFFECT,
+    Action,
+    AtState,
+    Condition,
+    FewPlaces,
+    Gone,
+    ShownWindow,
+    Target,
+)
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of
@@ -198,6 +207,8 @@ def _in_words(wanted: Condition) -> str:
             return f"the state ‘{name}’"
         case Gone(gone=inner):
             return f"that {_in_words(inner)} is gone"
+        case FewPlaces(shown=text, at_most=count):
+            return f"‘{text}’ in at most {count} place{'s' * (count > 1)}, longer texts included"
         case _:
             return words_for(wanted)
 
@@ -268,6 +279,8 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
             return sight.state is None or sight.state == name
         case Gone(gone=inner):
             return not is_visible(inner, values, sight)
+        case FewPlaces(shown=text, at_most=count):
+            return is_visible(f"*{text}*", values, sight) and sight.count(fill(text, values)) <= count
     filled = wanted.model_copy(update=filled_in(wanted, values))
     return shows_element(filled, filled.text, sight)
 

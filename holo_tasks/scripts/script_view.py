@@ -24,7 +24,7 @@ from holo_tasks.core.texts.outside_text import defused
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.walk import Walk
-from holo_tasks.scripts.steps_and_targets import AtState, Condition, Gone, ShownWindow, Target
+from holo_tasks.scripts.steps_and_targets import AtState, Condition, FewPlaces, Gone, ShownWindow, Target
 from holo_tasks.vision.checked_elements import seen_in, with_elements
 from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.lazy_sequence import LazySequence
@@ -60,7 +60,7 @@ def needs_for(targets: Sequence[Target]) -> ScreenNeeds:
 def needs_of_condition(wanted: Condition) -> ScreenNeeds:
     """Return the facts that are needed to check a condition."""
     match wanted:
-        case str():
+        case str() | FewPlaces():
             return ScreenNeeds.TEXT
         case ShownWindow():
             return ScreenNeeds.WINDOWS

@@ -131,6 +131,13 @@ class Gone(Part):
     gone: str | ShownElement
 
 
+class FewPlaces(Part):
+    """A text that is on the screen, and at most in this many places. A place with a longer text counts as well."""
+
+    shown: Annotated[str, Field(min_length=1)]
+    at_most: Annotated[int, Field(ge=1, le=99)]
+
+
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str | dict) else value
 
@@ -143,6 +150,8 @@ def _kind_of_condition(value: Any) -> str:
             return "State"
         case Gone() | {"gone": _}:
             return "Gone"
+        case FewPlaces() | {"shown": _}:
+            return "Few"
         case ShownElement() | dict():
             return "Element"
         case _:
@@ -154,11 +163,12 @@ Condition = Annotated[
     | Annotated[ShownElement, Tag("Element")]
     | Annotated[ShownWindow, Tag("Window")]
     | Annotated[AtState, Tag("State")]
-    | Annotated[Gone, Tag("Gone")],
+    | Annotated[Gone, Tag("Gone")]
+    | Annotated[FewPlaces, Tag("Few")],
     Discriminator(_kind_of_condition),
 ]
 Conditions = Annotated[tuple[Condition, ...], BeforeValidator(_listed)]
-"""A text, element, window or state, or something that is gone, or a list of them.
+"""A text, element, window or state, something that is gone, or a text in few places, or a list of them.
 
 ``*`` matches any text; ``{name}`` is a value from the task.
 """
@@ -176,6 +186,8 @@ def texts_of(wanted: Condition) -> tuple[str, ...]:
             return (wanted,)
         case ShownWindow(window=title):
             return (title,)
+        case FewPlaces(shown=text):
+            return (text,)
         case AtState() | Gone():
             return ()
         case _:

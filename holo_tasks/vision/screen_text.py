@@ -121,6 +121,10 @@ class Sight:
             or self.at_place(label)
         )
 
+    def count(self, text: str) -> int:
+        """Return how often the lines have a text, alone or in a longer word."""
+        return sum(plain(line.text).count(plain(text)) for line in self.lines)
+
     def places(self, label: str) -> list[Box]:
         """Return the boxes of the lines and phrases that are this label."""
         read = (*((line.text, line.box) for line in self.lines), *self._phrases)

@@ -8,10 +8,12 @@ import pytest
 
 from holo_tasks.compiler.marks import is_new
 from holo_tasks.compiler.recording import Picture, RecordedStep
-from holo_tasks.compiler.searches import searched_value
+from holo_tasks.compiler.searches import searched_once, searched_value
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.scripts.params import Kind
+from holo_tasks.scripts.rules import is_visible
+from holo_tasks.scripts.steps_and_targets import FewPlaces
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.compiler.test_compile import compiled
 from tests.support.recorded_runs import Act, page, record
@@ -67,3 +69,38 @@ def test_a_value_that_ocr_reads_in_two_pieces_may_be_new(left: int, came: bool) 
     dialog = Line("Beans 355", Box(200, 200, 80, 16))
     after = Sight((Line("Beans", Box(20, 20, 45, 16)), Line("355", Box(left, 20, 30, 16)), dialog), SIZE)
     assert is_new("Beans 355", after, Sight((dialog,), SIZE)) is came
+
+
+@pytest.mark.parametrize(("rows", "at_most"), [(("Chairs", "Tables"), 1), (("Tables 1", "Tables", "Big tables"), 3)])
+def test_a_search_requires_the_recorded_number_of_places(rows: tuple[str, ...], at_most: int) -> None:
+    told = Picture("one", Box.whole(SIZE), SIZE)
+    step = RecordedStep(1, "write", {"content": "Tables", "press_enter": True}, "", told, told)
+    shown = [(stock(*rows), stock(*rows, "/Tables"), VALUES)]
+    assert searched_once(step, shown, KINDS) == [{"shown": "{article}", "at_most": at_most}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "fits"),
+    [
+        (("Chairs", "Tables", "Lamps"), True),
+        (("Chairs", "A-103 Lamps 30", "Tables"), True),
+        (("Lampshades", "Tables", "Lamps"), False),
+        (("Lamps", "Tables", "Lamps"), False),
+        (("Lampshades", "Tables"), False),
+        (("Chairs", "Tables"), False),
+    ],
+)
+def test_a_search_finds_the_item_in_its_own_row_only(rows: tuple[str, ...], fits: bool) -> None:
+    condition = FewPlaces(shown="{article}", at_most=1)
+    assert is_visible(condition, {"article": "Lamps"}, stock(*rows)) is fits
+
+
+def test_the_condition_of_a_search_comes_from_a_run(tmp_path: Path) -> None:
+    rows = [(20, 60, "Chairs"), (20, 90, "Tables"), (20, 120, "Lamps")]
+    listed = page((20, 10, "STOCK OF THE SHOP"), *rows)
+    found = page((20, 10, "STOCK OF THE SHOP"), *rows, (20, 380, "Tables"))
+    acts = [Act(listed, write="Tables", enter=True), Act(found, write="81", enter=True)]
+    goal = "Find it.\n\n" + quoted({"article": "Tables", "stock": "81"})
+    trace = record(tmp_path, "one", goal, acts, page((20, 10, "SAVED IN THE FILE")), "")
+    playbook, _, text = compiled(tmp_path, trace)
+    assert playbook.goals["look-up"].steps[0].before == (FewPlaces(shown="{article}", at_most=1),), text

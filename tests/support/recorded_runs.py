@@ -119,6 +119,8 @@ class Act:
     """The text of the field after the typing, if it differs from the typed text."""
     is_invalid: bool = False
     """Whether the program marks the field as invalid after the typing."""
+    enter: bool = False
+    """Whether Enter follows the typed text."""
     flash: Page | None = None
     """A page that shows for a moment after the action, before the next page."""
 
@@ -219,7 +221,7 @@ def _said(part: Part) -> str:
 
 def _told(act: Act) -> tuple[str, dict[str, Any], str, dict[str, Any]]:
     if act.write is not None:
-        told = {"content": act.write, "overwrite": True, "press_enter": False}
+        told = {"content": act.write, "overwrite": True, "press_enter": act.enter}
         return "write", told, "write", {"text": act.write, "at": None}
     at = act.at or act.page.place(act.click)
     place = {"x": at.x * 1000 // SIZE.width, "y": at.y * 1000 // SIZE.height}
