@@ -102,8 +102,8 @@ def _goal(built: BuiltGoal, probe: str = "") -> dict[str, Any]:
         goal["params"] = _Flow(goal["params"])
     if "lists" in goal:
         goal["lists"] = {name: _Flow(kinds) for name, kinds in goal["lists"].items()}
-    if "press_once" in goal:
-        goal["press_once"] = _Row(goal["press_once"])
+    for name in {"press_once", "absent"} & goal.keys():
+        goal[name] = _Row(goal[name])
     if "interruptions" in goal:
         goal["interruptions"] = {name: _interruption(one) for name, one in goal["interruptions"].items()}
     return {**goal, **({"probe": probe} if probe else {}), kind: rules}

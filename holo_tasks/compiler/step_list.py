@@ -26,6 +26,7 @@ from holo_tasks.compiler.build import (
 from holo_tasks.compiler.chosen_by_keys import CHOOSE
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
+from holo_tasks.compiler.new_items import entered_values, screens_at_ends
 from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
@@ -110,6 +111,8 @@ class StepsBuilder(Builder):
         steps = [*steps, answer]
         used = self.parameters.used_in(repr([steps, once]))
         told = {"params": used, "lists": lists, "dialogs": self._dialogs(path), "press_once": once}
+        ends = screens_at_ends(self.recordings, self.parameters.values, self.seen)
+        told["absent"] = entered_values([step for _, step in path], [] if lists else ends, self.parameters.kinds)
         return BuiltGoal(
             {
                 **{key: value for key, value in told.items() if value or (key == "dialogs" and value is not None)},

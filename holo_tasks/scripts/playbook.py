@@ -289,6 +289,9 @@ class Goal(Part):
         description="goal that checks the effect before the answer; it answers done if the effect is there",
     )
     press_once: Labels = Field(default=(), description="labels that every layer presses once only")
+    absent: Labels = Field(
+        default=(), description="texts that name a new item: one on the screen before the first step stops the goal"
+    )
     at_limit: dict[str, Any] | str = Field(
         default="The rehearsal model was stopped before it was done.",
         description="the answer at the step limit",

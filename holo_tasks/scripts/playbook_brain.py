@@ -133,6 +133,7 @@ class PlaybookBrain:
             raise await self._stop(step, decision, sight)
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
+        self._check_absent(decision, sight)
         self._check_left_fields(decision, sight)
         self._check_failures(decision, sight)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
@@ -467,6 +468,18 @@ class PlaybookBrain:
         done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
         self._stopped = Misfit(rule, place, "effect", "the field holds another text than the one typed", done=done)
         raise GaveUp(f"{self._stopped.sentence} {read.problem}", layer=PLAYBOOK)
+
+    def _check_absent(self, decision: Decision, sight: Sight) -> None:
+        """Raise `GaveUp` before the first step if the screen has the new item already.
+
+        A model that did the first step would enter it twice, so this is no misfit.
+        """
+        if decision.action is None or EarlierSteps(self.rules, self.values, self._past).has_begun:
+            return
+        for text in self.playbook.goals[self.goal].absent:
+            if is_visible(f"*{text}*", self.values, sight):
+                said = f"‘{fill(text, self.values)}’ is on the screen already, and the steps would enter it again."
+                raise GaveUp(f"{said} Look whether this item was done before.", layer=PLAYBOOK)
 
     def _check_left_fields(self, decision: Decision, sight: Sight) -> None:
         """Raise `GaveUp` if a field that was filled in has another value since the keyboard left it."""

@@ -1,0 +1,93 @@
+"""An item that a run entered stops a replay that finds it on the first screen; an item that was searched does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from holo_tasks.compiler.new_items import entered_values
+from holo_tasks.compiler.recording import Picture, RecordedStep
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.scripts.params import Kind
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.rules import Decision
+from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.vision.screen_text import Line, Sight
+from tests.support.deciding import decided
+
+SIZE = Size(400, 300)
+PICTURE = Picture("one", Box.whole(SIZE), SIZE)
+VALUES = {"number": "R-1002", "customer": "Dorn Printing"}
+KINDS: dict[str, Kind] = {"number": "text", "customer": "text"}
+TEXT = """
+name: sheet
+goals:
+  enter:
+    params: {number: text}
+    absent: ["{number}"]
+    steps:
+      - hotkey: [ctrl, down]
+      - write: {text: "{number}"}
+      - answer: done
+"""
+
+
+def screen(*texts: str) -> Sight:
+    return Sight(tuple(Line(text, Box(20, 20 + 20 * n, 80, 16)) for n, text in enumerate(texts)), SIZE)
+
+
+def step(tool: str, element: Mapping[str, str] | None = None, **arguments: Any) -> RecordedStep:
+    return RecordedStep(1, tool, arguments, "", PICTURE, PICTURE, element=element or {})
+
+
+NUMBER, CUSTOMER = step("write", content="R-1002"), step("write", content="Dorn Printing")
+TAB, FIELD = step("hotkey", keys=["tab"]), step("click", {"role": "text field", "name": "Customer"})
+
+
+def entered(
+    *steps: RecordedStep, first: tuple[str, ...] = ("R-0901",), last: tuple[str, ...] = ("R-1002",)
+) -> list[str]:
+    return entered_values(steps, [(screen(*first), screen(*last), VALUES)], KINDS)
+
+
+@pytest.mark.parametrize("way", [TAB, FIELD])
+def test_a_number_that_was_typed_into_the_same_form_is_new(way: RecordedStep) -> None:
+    assert entered(NUMBER, way, CUSTOMER) == ["{number}"]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (step("write", content="R-1002", press_enter=True), FIELD, CUSTOMER),
+        (NUMBER, step("hotkey", keys=["enter"]), CUSTOMER),
+        (NUMBER, step("click", {"role": "button", "name": "Find"}), FIELD, CUSTOMER),
+        (NUMBER,),
+    ],
+)
+def test_a_number_that_was_searched_is_not(steps: tuple[RecordedStep, ...]) -> None:
+    assert entered(*steps) == []
+
+
+def test_a_number_that_was_there_before_or_is_not_shown_at_the_end_is_not() -> None:
+    assert entered(NUMBER, TAB, CUSTOMER, first=("R-1002",)) == []
+    assert entered(NUMBER, TAB, CUSTOMER, last=("Saved",)) == []
+    assert entered(CUSTOMER, TAB, NUMBER, last=("R-1002", "Dorn Printing")) == [], "a name belongs to many items"
+
+
+@pytest.mark.parametrize(
+    ("there", "stops"), [("R-1002", True), ("R-1002 Dorn", True), ("R-10021", False), ("R-0901", False)]
+)
+async def test_a_new_item_that_is_on_the_first_screen_stops_the_steps(there: str, stops: bool) -> None:
+    brain = PlaybookBrain(parse_playbook(TEXT), "enter", {"number": "R-1002"}, ScreenReader())
+    rule = brain.rules[0]
+    call = {"tool_name": "hotkey", "keys": ["ctrl", "down"], "repeat_count": 1}
+    given = Decision({"note": None, "thought": rule.do[0].thought, "tool_call": call}, "", rule.do[0], rule=rule.id)
+    if not stops:
+        assert (await decided(brain, given, screen("Number", there))).tool_call.tool_name == "hotkey"
+        return
+    with pytest.raises(GaveUp, match="R-1002’ is on the screen already"):
+        await decided(brain, given, screen("Number", there))
