@@ -50,6 +50,7 @@ AGAIN_S, LATE_S, MOST_READS = 0.06, 0.25, 4
 A program may report a new text a moment after it drew it, and a busy program draws it late. So a difference counts only
 if two reads in a row agree.
 """
+GONE = "the program does not report the field any more"
 INVALID_ENTRY = "invalid entry"
 """The state of a field whose text its program does not accept, such as a number above the maximum."""
 UNTOLD = "the program does not tell the text of the field"
@@ -123,6 +124,10 @@ class ReadBack:
             result = await self._compare_by_ocr(services, write, before, after, sheet.box if sheet else None)
         elif result.why == UNTOLD and self._told is not None and await self._is_shown(services, before, after):
             result = self._told
+        if result is None:
+            result = await self._compare_by_ocr(services, write, before, after)
+        elif result.why == GONE:
+            result = await self._completed(services, write, before, after) or result
         if self._expected and result.held:
             result = replace(result, kind=_kind_of_expected(self._expected, result), is_invalid=False)
         return replace(result, typed=self._expected or write.text)
@@ -150,6 +155,7 @@ class ReadBack:
         now = await self._read_tree(services)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
+            return TypedText("unread", why=GONE if now else "the program did not answer")
             return TypedText("unread", why=GONE if now else "the program did not answer")
         assert services.elements is not None
         element, elements = held.element, services.elements
@@ -203,6 +209,18 @@ class ReadBack:
             return None
         self._misses = 0
         return tree
+
+    async def _completed(
+        self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
+    ) -> TypedText | None:
+        """Return the text that a program has made of the typed one, if its picture shows that, as in a sheet."""
+        if services.field_text is None:
+            return None
+        seen = await services.field_text(before.redacted, after.redacted, write.at)
+        if seen is None or not seen.is_completed or (services.text_filter or str)(seen.text) != seen.text:
+            return None
+        found = _compare_with_ocr_text(write, seen)
+        return found if found.kind == "completed" else None
 
     async def _compare_by_ocr(
         self, services: Services, write: Write, before: NewestScreen, after: NewestScreen, sheet: Box | None = None

@@ -38,12 +38,14 @@ class FieldText:
     """The text that OCR reads in a field.
 
     ``was_empty`` is whether the field was empty on the screen before. ``is_full`` is whether the text reaches the
-    field's end, so that the rest may be hidden.
+    field's end, so that the rest may be hidden. ``is_completed`` is whether the end of the text is selected, as after a
+    program has completed it.
     """
 
     text: str
     was_empty: bool
     is_full: bool
+    is_completed: bool = False
 
 
 class ReadsField(Protocol):

@@ -15,6 +15,7 @@ from holo_tasks.loop.services import FieldText
 from holo_tasks.vision.colors import mask_of_other_colors, most_common
 from holo_tasks.vision.input_fields import field_in
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
+from holo_tasks.vision.selected_end import selected_end
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,25 +62,36 @@ class FieldReader:
 
     def _read(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
         changed = changed_box(before, after)
-        if before.size != after.size or changed is None or (at is None and changed.height > TALLEST):
+        if before.size != after.size or changed is None:
             return None
+        if at is None:
+            then, now = _pixels(_picture(before.crop(changed))), _pixels(_picture(after.crop(changed)))
+            if (end := selected_end(then, now)) is not None:
+                piece = now[end.top : end.bottom, end.left : end.right]
+                return FieldText(self._text_of(piece), was_empty=True, is_full=False, is_completed=True)
+            if changed.height > TALLEST:
+                return None
         at = at or changed.center
         part = Box(0, at.y - REACH, after.size.width, 2 * REACH).clipped(after.size)
         if part is None or not part.contains(at):
             return None
-        then, now = _picture(before.crop(part)), _picture(after.crop(part))
+        old_part, new_part = _picture(before.crop(part)), _picture(after.crop(part))
         place = Point(at.x, at.y - part.top)
         # Before, the field was empty: nothing in it looks like an edge, as the text caret behind a text does.
-        box = field_in(then, place) or field_in(now, place)
+        box = field_in(old_part, place) or field_in(new_part, place)
         if box is None or box.height > TALLEST:
             return None
         corners = (box.left, box.top, box.right, box.bottom)
-        old, new = _ink(then.crop(corners)), _ink(now.crop(corners))
-        if old is None or new is None or signs(then.crop(corners), now.crop(corners)):
+        old, new = _ink(old_part.crop(corners)), _ink(new_part.crop(corners))
+        if old is None or new is None or signs(old_part.crop(corners), new_part.crop(corners)):
             return None  # too small to be read, or the same sign for each character, as for a password
-        lines = (self._reader or shared_reader()).read_piece(_pixels(now.crop(corners)))
-        text = " ".join(line.text for line in lines) if all(line.score >= SURE for line in lines) else ""
-        return FieldText(text.strip(EDGES), _is_blank(old), bool(new[:, -RIM:].any()))
+        text = self._text_of(_pixels(new_part.crop(corners)))
+        return FieldText(text, _is_blank(old), bool(new[:, -RIM:].any()))
+
+    def _text_of(self, piece: np.ndarray[Any, np.dtype[np.uint8]]) -> str:
+        """Return the text on a piece of a picture; empty if OCR is not sure of it."""
+        lines = (self._reader or shared_reader()).read_piece(piece)
+        return " ".join(line.text for line in lines).strip(EDGES) if all(one.score >= SURE for one in lines) else ""
 
 
 def _picture(frame: Frame) -> Image.Image:
