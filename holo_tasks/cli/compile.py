@@ -19,8 +19,15 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed
 from holo_tasks.core.paths import expanded
 from holo_tasks.machine.output import say
+from holo_tasks.scripts.playbook import load_playbook
+from holo_tasks.scripts.values import PLACEHOLDER
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader
+
+AGAIN = (
+    "it does not know whether an item was done before: if it changes something, give each item a key (`run --token`, "
+    "or key= of a sub-goal), or compile a probe"
+)
 
 
 def compile_traces(
@@ -61,7 +68,7 @@ def compile_traces(
     with TemporaryDirectory() as scratch:
         made = compiled(runs, reader or Reader(), goal, named, ask, Path(scratch), looks, strict=strict)
         kept = _written(out, made.text, [Path(scratch, name) for name in made.pictures])
-    for line in _advice(made, kept):
+    for line in _advice(made, out, kept):
         say(line)
     return _as_json(made, out, list(verified.values())) if as_json else str(out)
 
@@ -115,7 +122,7 @@ def _written(out: Path, text: str, pictures: Sequence[Path] = ()) -> Path | None
     return kept if differs else None
 
 
-def _advice(made: Compiled, kept: Path | None) -> list[str]:
+def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
     said = [f"{made.steps} steps; parameters: {', '.join(made.parameters) or 'none'}"]
     said += [
         f"a loop over the list {name!r}, with {', '.join(kinds)} for each item" for name, kinds in made.lists.items()
@@ -124,6 +131,8 @@ def _advice(made: Compiled, kept: Path | None) -> list[str]:
         said.append(f"no step uses {', '.join(made.unused)}: the playbook does the same for every such value")
     if made.probe:
         said.append(f"its probe {made.probe} looks for the effect")
+    elif _types_values(out, made.goal):
+        said.append(AGAIN)
     said += [f"step {one.step} takes the model: {one.why}" for one in made.by_model]
     if made.left_out:
         said.append(f"{made.left_out} steps of the runs were detours and are left out")
@@ -136,6 +145,12 @@ def _advice(made: Compiled, kept: Path | None) -> list[str]:
     if kept is not None:
         said.append(f"the previous playbook is kept in {kept}")
     return said
+
+
+def _types_values(file: Path, goal: str) -> bool:
+    """Return whether a playbook types values of an item, so that it may enter the item twice."""
+    done = [action for rule in load_playbook(file).rules_of(goal) for action in rule.do]
+    return any(PLACEHOLDER.search(action.write.text) for action in done if action.write is not None)
 
 
 def _as_json(made: Compiled, out: Path, verified: Sequence[tuple[Trace, str]]) -> str:

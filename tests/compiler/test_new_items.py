@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holo_tasks.cli.compile import AGAIN
 from holo_tasks.compiler.new_items import entered_values
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.vision.screen_text import Line, Sight
+from tests.compiler.test_compile import compiled
 from tests.support.deciding import decided
+from tests.support.recorded_runs import Act, page, record
 
 SIZE = Size(400, 300)
 PICTURE = Picture("one", Box.whole(SIZE), SIZE)
@@ -91,3 +96,14 @@ async def test_a_new_item_that_is_on_the_first_screen_stops_the_steps(there: str
         return
     with pytest.raises(GaveUp, match="R-1002’ is on the screen already"):
         await decided(brain, given, screen("Number", there))
+
+
+@pytest.mark.parametrize(("typed", "is_told"), [("R-1002", True), (None, False)])
+def test_the_command_says_that_a_playbook_may_enter_an_item_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], typed: str | None, is_told: bool
+) -> None:
+    form = page((20, 10, "ENTER A PAYMENT HERE"), (20, 60, "Number"), (20, 380, "Store"))
+    acts = [*([Act(form, write=typed)] if typed else []), Act(form, click="Store")]
+    goal = "Store it.\n\n" + quoted({"number": "R-1002"})
+    compiled(tmp_path, record(tmp_path, "one", goal, acts, page((20, 10, "STORED IN THE BOOK")), ""))
+    assert (AGAIN in capsys.readouterr().err) is is_told
