@@ -22,19 +22,20 @@ def entered_values(
     shown: Sequence[tuple[Sight, Sight, Mapping[str, Value]]],
     kinds: Mapping[str, Kind],
 ) -> list[str]:
-    """Return the values with a digit that were typed into the same form as another value, and are shown at the end.
+    """Return the first value, such as ``R-1002``, that was typed into a form with another one and is shown at the end.
 
-    The first screen does not have them. A value that was searched for is followed by Enter or by a press, so it is none
-    of these: a replay may find its row on the first screen. ``shown`` has the first and the last screen, and the
-    values, of each recording. Without any, no value is one of these.
+    The first screen does not have it. A value that was searched for is followed by Enter or by a press, so it is not
+    meant: a replay may find its row on the first screen. Later values, amounts and names may belong to many items.
+    ``shown`` has the first and the last screen, and the values, of each recording. Without any, no value is returned.
     """
     if not shown:
         return []
-    return [
+    found = [
         f"{{{name}}}"
         for name in dict.fromkeys(_typed_in_forms(steps, shown[0][2]))
         if kinds.get(name) == "text" and all(_came(str(told.get(name, "")), name, *one) for *one, told in shown)
     ]
+    return found[:1]
 
 
 def screens_at_ends(
@@ -69,7 +70,8 @@ def _goes_to_field(step: RecordedStep) -> bool:
 
 def _came(value: str, name: str, first: Sight, last: Sight) -> bool:
     """Return whether the last screen shows a value that the first one does not show."""
-    if len(value) < SHORTEST or not any(map(str.isdigit, value)):
+    signs = any(map(str.isalpha, value)), any(map(str.isdigit, value)), not any(map(str.isspace, value))
+    if len(value) < SHORTEST or not all(signs):
         return False
     label = label_of(f"*{{{name}}}*", {name: value})
     return last.has(label) and not first.has(label)

@@ -133,7 +133,7 @@ class PlaybookBrain:
             raise await self._stop(step, decision, sight)
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
-        self._check_absent(decision, sight)
+        await self._check_absent(decision, walk)
         self._check_left_fields(decision, sight)
         self._check_failures(decision, sight)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
@@ -469,14 +469,17 @@ class PlaybookBrain:
         self._stopped = Misfit(rule, place, "effect", "the field holds another text than the one typed", done=done)
         raise GaveUp(f"{self._stopped.sentence} {read.problem}", layer=PLAYBOOK)
 
-    def _check_absent(self, decision: Decision, sight: Sight) -> None:
+    async def _check_absent(self, decision: Decision, walk: Walk) -> None:
         """Raise `GaveUp` before the first step if the screen has the new item already.
 
-        A model that did the first step would enter it twice, so this is no misfit.
+        A model that did the first step would enter it twice, so this is no misfit. The whole screen is read, because a
+        program may not report the contents of its sheet.
         """
-        if decision.action is None or EarlierSteps(self.rules, self.values, self._past).has_begun:
+        absent = self.playbook.goals[self.goal].absent
+        if not absent or decision.action is None or EarlierSteps(self.rules, self.values, self._past).has_begun:
             return
-        for text in self.playbook.goals[self.goal].absent:
+        sight = await self.look(walk, ScreenNeeds.TEXT)
+        for text in absent:
             if is_visible(f"*{text}*", self.values, sight):
                 said = f"‘{fill(text, self.values)}’ is on the screen already, and the steps would enter it again."
                 raise GaveUp(f"{said} Look whether this item was done before.", layer=PLAYBOOK)

@@ -14,11 +14,12 @@ from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.texts.outside_text import quoted
+from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
-from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.scripts.script_view import ScreenNeeds, ScreenReader
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.compiler.test_compile import compiled
 from tests.support.deciding import decided
@@ -47,6 +48,19 @@ def screen(*texts: str) -> Sight:
 
 def step(tool: str, element: Mapping[str, str] | None = None, **arguments: Any) -> RecordedStep:
     return RecordedStep(1, tool, arguments, "", PICTURE, PICTURE, element=element or {})
+
+
+UNREAD = Sight((), SIZE)
+
+
+class Reads(ScreenReader):
+    """Reads the text of the screen only if it is asked for: the program reports no contents of its sheet."""
+
+    def __init__(self, full: Sight) -> None:
+        self._full = full
+
+    async def sight(self, walk: Walk, needs: ScreenNeeds = ScreenNeeds.TEXT, *, reported: bool = False) -> Sight:
+        return self._full if ScreenNeeds.TEXT in needs else UNREAD
 
 
 NUMBER, CUSTOMER = step("write", content="R-1002"), step("write", content="Dorn Printing")
@@ -83,19 +97,33 @@ def test_a_number_that_was_there_before_or_is_not_shown_at_the_end_is_not() -> N
     assert entered(CUSTOMER, TAB, NUMBER, last=("R-1002", "Dorn Printing")) == [], "a name belongs to many items"
 
 
+@pytest.mark.parametrize("value", ["48.20", "2026", "3 Church Road"])
+def test_an_amount_a_year_or_an_address_may_belong_to_many_items(value: str) -> None:
+    steps = [step("write", content=value), TAB, CUSTOMER]
+    told = {"number": value, "customer": "Dorn Printing"}
+    assert entered_values(steps, [(screen("R-0901"), screen(value), told)], KINDS) == []
+
+
+def test_only_the_first_number_names_the_item() -> None:
+    steps = [NUMBER, TAB, step("write", content="A-101"), TAB, CUSTOMER]
+    kinds: dict[str, Kind] = {**KINDS, "article": "text"}
+    shown = [(screen("R-0901"), screen("R-1002", "A-101"), {**VALUES, "article": "A-101"})]
+    assert entered_values(steps, shown, kinds) == ["{number}"]
+
+
 @pytest.mark.parametrize(
     ("there", "stops"), [("R-1002", True), ("R-1002 Dorn", True), ("R-10021", False), ("R-0901", False)]
 )
 async def test_a_new_item_that_is_on_the_first_screen_stops_the_steps(there: str, stops: bool) -> None:
-    brain = PlaybookBrain(parse_playbook(TEXT), "enter", {"number": "R-1002"}, ScreenReader())
+    brain = PlaybookBrain(parse_playbook(TEXT), "enter", {"number": "R-1002"}, Reads(screen("Number", there)))
     rule = brain.rules[0]
     call = {"tool_name": "hotkey", "keys": ["ctrl", "down"], "repeat_count": 1}
     given = Decision({"note": None, "thought": rule.do[0].thought, "tool_call": call}, "", rule.do[0], rule=rule.id)
     if not stops:
-        assert (await decided(brain, given, screen("Number", there))).tool_call.tool_name == "hotkey"
+        assert (await decided(brain, given, UNREAD)).tool_call.tool_name == "hotkey"
         return
     with pytest.raises(GaveUp, match="R-1002’ is on the screen already"):
-        await decided(brain, given, screen("Number", there))
+        await decided(brain, given, UNREAD)
 
 
 @pytest.mark.parametrize(("typed", "is_told"), [("R-1002", True), (None, False)])
