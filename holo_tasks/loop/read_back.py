@@ -55,7 +55,6 @@ INVALID_ENTRY = "invalid entry"
 """The state of a field whose text its program does not accept, such as a number above the maximum."""
 UNTOLD = "the program does not tell the text of the field"
 """Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
-GONE = "the field is not told any more"
 LATE = "did not answer in time"
 """Part of the reason that the tree gives if a program did not answer in time."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
@@ -119,15 +118,17 @@ class ReadBack:
         """Return the comparison of the field with the expected text, or with the typed text."""
         tree = self._tree
         result = await self._compare_by_tree(services, write, before, after)
-        sheet = drawn_sheet(tree, write) if tree is not None and result is not None and result.why == GONE else None
-        if result is None or sheet is not None:
-            result = await self._compare_by_ocr(services, write, before, after, sheet.box if sheet else None)
-        elif result.why == UNTOLD and self._told is not None and await self._is_shown(services, before, after):
-            result = self._told
         if result is None:
             result = await self._compare_by_ocr(services, write, before, after)
+        elif result.why == UNTOLD and self._told is not None and await self._is_shown(services, before, after):
+            result = self._told
         elif result.why == GONE:
-            result = await self._completed(services, write, before, after) or result
+            completed = await self._completed(services, write, before, after)
+            sheet = None if tree is None else drawn_sheet(tree, write)
+            if completed is not None:
+                result = completed
+            elif sheet is not None:
+                result = await self._compare_by_ocr(services, write, before, after, sheet.box)
         if self._expected and result.held:
             result = replace(result, kind=_kind_of_expected(self._expected, result), is_invalid=False)
         return replace(result, typed=self._expected or write.text)
@@ -155,7 +156,6 @@ class ReadBack:
         now = await self._read_tree(services)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
-            return TypedText("unread", why=GONE if now else "the program did not answer")
             return TypedText("unread", why=GONE if now else "the program did not answer")
         assert services.elements is not None
         element, elements = held.element, services.elements
