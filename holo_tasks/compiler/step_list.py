@@ -177,7 +177,7 @@ class StepsBuilder(Builder):
             if focus := self._focus(visit, step, None if before is None else before[1]):
                 action["focus"] = focus
             if action is do[0] and before is not None and before[1].tool not in TYPING:
-                names = self._item(visit, step, before)
+                names = [name for name in self._item(visit, step, before) if not self._is_chosen(name, action)]
                 names = self._with_titles(names, step.before, before[1].before, self._done(visit, step)[0][2])
                 action = {"before": names, **action} if names else action
             if action is do[-1] and (rows := self._searched_rows(visit, step)):
@@ -308,6 +308,17 @@ class StepsBuilder(Builder):
         new = self._named_newly(shown, earlier, came=came, typed=typed)
         return [text for text in new if text.strip("*") not in known]
 
+    def _is_chosen(self, name: Any, action: Mapping[str, Any]) -> bool:
+        """Return whether an action presses or types this value without a digit: it is an option, and no item's key.
+
+        A list may show the recorded option, and the next one only after the typing or further down.
+        """
+        found = PLACEHOLDER.fullmatch(name) if isinstance(name, str) else None
+        if found is None or any(map(str.isdigit, str(self.parameters.values[0].get(found[1], "")))):
+            return False
+        pressed = target_texts([{kind: action[kind] for kind in ("click", "double_click") if kind in action}])
+        return name in [action.get("write", {}).get("text"), *pressed]
+
     def _item_in_dialog(self, visit: Visit, step: RecordedStep, before: RecordedStep) -> list[dict[str, str]]:
         """Return the texts that name the item in a dialog that the step before was not in.
 
@@ -368,7 +379,6 @@ class StepsBuilder(Builder):
                 for before, after, told in shown
             )
         ]
-        # OCR may take an icon before a label for a letter.
         labels = [text for text in came if not any(text != one and text.endswith(one) for one in came)]
         return labels[:1] or searched_value(step, shown, self.parameters.kinds)
 
@@ -392,7 +402,9 @@ class StepsBuilder(Builder):
         rest = text[found.end() :]
         end = name_end(rest)
         said = f"{words}{found[0]}{end}" + ("*" if rest[len(end) :].strip() else "")
-        return "" if is_of_item(words, self._private) or "*" in words or not is_readable(words) else said
+        if is_of_item(words, self._private) or "*" in words or not is_readable(words):
+            return ""
+        return f"*{said[2:]}" if said[1] == " " else said  # OCR may take an icon before a label for a letter
 
     def _state_after(self, step: RecordedStep) -> list[Any]:
         """Return the condition that a check box or a similar control has the state that the recording gave it."""

@@ -202,6 +202,8 @@ def _descriptions(
         if typed and not any(map(str.isalpha, words)):
             continue  # a number or an amount is what the field held before
         yield Target(text=words)
+        if PLACEHOLDER.fullmatch(words):
+            yield Target(text=words, below=words)  # an option under the field with the typed value
         for anchor in _anchors(line, near, values):
             yield from _with_anchor(words, line.box, anchor, values)
 
@@ -247,7 +249,7 @@ def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str
     pressed = next((line for line in captions if hits(line.box, point, of_field=False)), None)
     if pressed is None:
         return False
-    return has_captions(pressed, values) or sum(on_row(line.box, pressed.box) for line in captions) >= CAPTIONS
+    return has_captions(pressed, values) or sum(on_row(line.box, pressed.box) for line in inside) >= CAPTIONS
 
 
 def _is_row_of_captions(line: Line, point: Point, values: Mapping[str, Value]) -> bool:
@@ -308,13 +310,20 @@ def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:
 def _anchors(line: Line, near: Sequence[Line], values: Mapping[str, Value]) -> list[Line]:
     """Return the texts that may be the neighbor of a target: those of its row, then those above, the nearest first.
 
-    In the row a value of the item comes first, because the other texts of a table's row belong to one item only.
+    In the row a value of the item comes first, because the other texts of a table's row belong to one item only. OCR
+    takes the icon of an arrow for one letter, which is no neighbor.
     """
     others = [other for other in near if other is not line and other.text != line.text]
+    others = [other for other in others if _is_word(other.text) or "{" in templated(other.text, values)]
     row = [other for other in others if on_row(other.box, line.box)]
     row.sort(key=lambda other: "{" not in templated(other.text, values))
     above = [other for other in others if other.box.bottom <= line.box.top]
     return [*row, *above][:MOST_ANCHORS]
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a text has more than one letter or digit."""
+    return sum(map(str.isalnum, text)) > 1
 
 
 def _is_left(box: Box, field: Box) -> bool:

@@ -53,6 +53,8 @@ from holo_tasks.vision.template_match import SAME_WORDS, place_of
 UNKNOWN_SCREEN_WAITS = 8
 LEAST_WAITS = 4
 """Smallest number of waits for the required effect of a step."""
+INDENT = 40
+"""Largest distance, in pixels, of the left edges of a field's text and of an option in the list below it."""
 MOST_READ = 14
 """Most texts of the screen that a question quotes."""
 WAITING = "The program is still busy; waiting for it."
@@ -502,12 +504,24 @@ def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], 
             anchors = sight.find(label_of(label, values))
             found = [line for line in found if any(stands(line.box, relation, each.box) for each in anchors)]
             continue
+        if label == target.text and relation == "below":
+            found = _lower_of_two(found)
+            continue
         anchor = sight.anchor(label_of(label, values))
         if anchor is None:
             raise NotFound
         there = (line for line in found if stands(line.box, relation, anchor))
         found = sorted(there, key=lambda line: distance(line.box, anchor))[:1]
     return found
+
+
+def _lower_of_two(found: Sequence[Line]) -> Sequence[Line]:
+    """Return the lower one of two equal texts in a column: the option under a field that has its words already."""
+    if len(found) != 2:
+        return []
+    upper, lower = sorted((line.box for line in found), key=lambda box: box.top)
+    aligned = abs(lower.left - upper.left) <= INDENT and stands(lower, "below", upper)
+    return [line for line in found if aligned and line.box == lower]
 
 
 def to_thousandths(point: Point, size: Size) -> tuple[int, int]:

@@ -146,6 +146,10 @@ class ElementCheck:
 
     def _by_text(self, frame: Frame, tree: ElementTree, element: Element, also: str, lines: tuple[Line, ...]) -> str:
         """Return the reason why the text in its box contradicts an element, or an empty string."""
+        if element.role in WRITTEN_INTO and any(
+            fit(name, _text(lines)) >= SURE for name in _names_around(tree, element)
+        ):
+            return ""
         if contradicts_name(element, read := _text(lines), self._others(frame, tree, element, read), also):
             lines = self.lines(frame, element.box, room=True)  # OCR reads a text at the edge better with space around
             read = _text(lines)
@@ -477,6 +481,12 @@ def _texts(element: Element) -> tuple[str, ...]:
         return element.name, element.value
     in_sheet = element.role == "cell" and element.value and PLACE_NAME.fullmatch(element.name)
     return (element.name, element.value) if in_sheet else (element.name,)
+
+
+def _names_around(tree: ElementTree, element: Element) -> Iterator[str]:
+    """Yield the names of the areas that a field fills. A page may name that of a list by its chosen option."""
+    above = tree.ancestors(element) if element.role in WRITTEN_INTO else []
+    return (each.name for each in above if each.name and each.box == element.box)
 
 
 def _is_near(lines: Sequence[Line], box: Box) -> bool:

@@ -1,4 +1,4 @@
-"""A label with a value of the item keeps the end of a longer name, such as that of a file."""
+"""A label with a value of the item keeps the end of a longer name, and no icon that OCR took for a letter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from holo_tasks.vision.screen_text import Line
         ("Draft of order.txt now", "Draft of {file}.txt*"),
         ("Draft of order.txt", "Draft of {file}.txt"),
         ("Draft of order. Saved", "Draft of {file}*"),
+        ("X Draft of order", "*Draft of {file}"),
+        ("My draft of order", "My draft of {file}"),
     ],
 )
-def test_the_end_of_a_longer_name_is_kept(text: str, label: str) -> None:
+def test_the_label_of_an_item_is_as_the_next_item_has_it(text: str, label: str) -> None:
     builder: Any = SimpleNamespace(_private=[])
     line = Line(text, Box(0, 0, 200, 20))
     assert StepsBuilder._label_of_item(builder, line, {"file": "order"}) == label

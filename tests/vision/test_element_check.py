@@ -120,6 +120,26 @@ def test_an_empty_field_may_show_the_name_of_a_button(places: list[Box], reason:
     assert (reason in found) if reason else not found
 
 
+@pytest.mark.parametrize(
+    ("area", "name", "reason"),
+    [
+        (FIELD, "Draft", ""),
+        (FIELD, "Signed", "another text"),
+        (Box(0, 80, 480, 60), "Draft", "another text"),
+    ],
+    ids=["its option", "another option", "a larger area"],
+)
+def test_a_list_field_without_a_value_may_show_the_name_of_the_area_that_it_fills(
+    area: Box, name: str, reason: str
+) -> None:
+    """A table behind the field has the same word, and the picture does not show it there."""
+    tree = tree_of(("combo box", "Status", FIELD), ("section", name, area), ("cell", "Draft", GROUND))
+    window, field, around, cell = tree.elements
+    tree = replace(tree, elements=(window, replace(around, id=1), replace(field, id=2, parent=1), cell))
+    found = CHECK.contradiction(picture("Draft"), tree, tree.elements[2])
+    assert (reason in found) if reason else not found
+
+
 def test_a_text_other_than_the_name_can_be_allowed() -> None:
     assert "another text" in said(("button", "Store this remark", SAVE))
     assert said(("button", "Store this remark", SAVE), also="Save flag") == ""

@@ -31,6 +31,9 @@ LONGEST_HINT = 40
 YES, NO = "yes", "no"
 FEWEST_LABELS = 2
 """The fewest rows of a table that is a form."""
+AREAS = frozenset({"section", "panel"})
+HIGHEST_ROW = 60
+"""Roles of areas, and the largest height in pixels of one that is the row of a list."""
 MOST = 6
 """The most cells of a row, and the most dialogs, that are described."""
 
@@ -52,6 +55,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``in_row`` is the number of elements in the row with its role and name.
     * ``in_form`` is set for the cell of a value in a form that is a table, and ``right_of`` is the label in its row.
     * ``in_sheet`` is set for a cell of a spreadsheet, and ``next_row`` for one in the row below the last filled row.
+    * ``area_text`` is the only text in an area without a name, such as an option that was pressed beside its words.
     * ``text 1`` and so on are the texts in its dialog. ``file_dialog`` is set in a dialog that chooses a file.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
 
@@ -74,6 +78,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts["empty"] = YES
     if in_sheet:
         facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
+    facts["area_text"] = _area_text(tree, element, known)
     facts |= _row(tree, element, known) | _in_form(tree, element, known)
     facts |= _dialogs(tree, known) | _texts(tree, element, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
@@ -189,6 +194,17 @@ def _overlap(one: Box, other: Box) -> bool:
 
 def _distance(one: Box, other: Box) -> float:
     return math.hypot(one.center.x - other.center.x, one.center.y - other.center.y)
+
+
+def _area_text(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> str:
+    """Return the only text in the area of a row that an element without a name fills; empty if there are several."""
+    for area in () if element.name else (element, *tree.ancestors(element)):
+        if area.role not in AREAS or area.box.height > HIGHEST_ROW:
+            return ""
+        texts = {name for each in (area, *tree.below(area)) if each.on_screen and (name := known(each).name)}
+        if texts:
+            return texts.pop() if len(texts) == 1 else ""
+    return ""
 
 
 def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
