@@ -83,3 +83,40 @@ def test_the_value_of_a_property_is_found_by_the_property(heading: str) -> None:
     assert "in_form" not in facts_of(tags((("Tip", "4"), ("Tip", "")), heading), 3), "a property that is there twice"
     target, other = Target(role="cell", right_of="Tip"), tags((("Tip", "Bill"), ("Size", "7")), heading)
     assert find(target, {}, replace(sight_of(SHOWN), elements=other.tree)).top == 100
+
+
+def with_list(tree: Tree, chosen: str = "Fruit") -> Tree:
+    """Put a combo box into the cell beside *Title*. It is named by its option and the sign that removes the option."""
+    cell = tree.tree.find("cell")[1]
+    combo = tree.add("combo box", "× Fruit", cell.box, cell.id)
+    tree.add("text field", chosen, cell.box, combo)
+    tree.elements[-1] = replace(tree.elements[-1], states=tree.elements[-1].states | {"read only"})
+    return tree
+
+
+def facts_of_list(tree: Tree) -> dict[str, str]:
+    (combo,) = tree.tree.find("combo box")
+    return anchors_of(tree.tree, combo, lambda element: element)
+
+
+def test_a_list_that_is_named_by_its_option_is_found_by_the_label_in_its_form(tmp_path: Path) -> None:
+    tree = with_list(tags())
+    facts = facts_of_list(tree)
+    assert (facts["named_by_value"], facts["right_of"]) == ("yes", "Title")
+    acts = [Act(SHOWN, at=tree.tree.find("combo box")[0].box.center, element=facts)]
+    trace = record(tmp_path, "list", "Open the list.", acts, page((20, 10, "OPENED IT")), "done")
+    playbook, _, text = compiled(tmp_path, trace)
+    assert playbook.goals["look-up"].steps[0].click == Target(role="combo box", right_of="Title"), text
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        with_list(tags(), chosen="Another"),
+        with_list(tags((("Adler", "Fruit", "1"), ("Baker", "Fruit", "2")))),
+        with_list(tags((("Adler", "Fruit"), ("Baker", "Fruit")), heading="Customer|Tag")),
+    ],
+    ids=["its own name", "a list of items", "a list with a heading"],
+)
+def test_a_list_elsewhere_has_no_label_of_a_form(tree: Tree) -> None:
+    assert "right_of" not in facts_of_list(tree)

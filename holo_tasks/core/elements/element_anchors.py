@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import CELLS, LISTS, TEXTS, Element, ElementTree, in_rows, is_level
+from holo_tasks.core.elements.elements import CELLS, LISTS, READ_ONLY, TEXTS, Element, ElementTree, in_rows, is_level
 from holo_tasks.core.screen.geometry import Box
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
@@ -27,6 +27,7 @@ PROPERTY_WORDS = frozenset(
 )
 VALUE_WORDS = frozenset({"value", "wert", "valeur", "valor", "valore", "waarde"})
 """Headings of a table of properties. *Name* is none of them, because a list of items may have it."""
+SIGNS = re.compile(r"^\W+|\W+$")
 LONGEST_HINT = 40
 YES, NO = "yes", "no"
 FEWEST_LABELS = 2
@@ -85,11 +86,16 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
 
 
 def _is_named_by_value(tree: ElementTree, element: Element) -> bool:
-    """Return whether the name of a combo box is its chosen option, which the next item may not have."""
+    """Return whether the name of a combo box is its chosen option, which the next item may not have.
+
+    A sign that removes the option may stand before it.
+    """
     if element.role != "combo box" or not element.name:
         return False
-    options = (each.name for each in tree.below(element) if each.role in OPTIONS)
-    return element.name == element.value or element.name in options
+    inside, bare = [*tree.below(element)], SIGNS.sub("", element.name)
+    options = {each.name for each in inside if each.role in OPTIONS}
+    chosen = {each.name for each in inside if each.role in FIELDS and READ_ONLY in each.states}
+    return element.name == element.value or element.name in options or (bool(bare) and bare in chosen)
 
 
 def _beside(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
@@ -226,22 +232,29 @@ def _in_form(tree: ElementTree, element: Element, known: Callable[[Element], Ele
     """Return the label of a cell in a form that is a table: two columns without headings, and labels in the first.
 
     A list of items has more columns, headings, or two rows with one text. The headings of properties and their values
-    are those of a form.
+    are those of a form. In a cell, a combo box that is named by its chosen option has that label.
     """
-    table = next((each for each in tree.ancestors(element) if each.role in LISTS), None)
-    if element.role not in CELLS or table is None:
+    above = [element, *tree.ancestors(element)]
+    cell, table = (next((each for each in above if each.role in roles), None) for roles in (CELLS, LISTS))
+    if cell is None or table is None or (cell is not element and not _is_named_by_value(tree, element)):
         return {}
-    if tree.heading_of(element) is not None:
-        return _property_of_value(tree, element, known)
+    if tree.heading_of(cell) is not None:
+        return _property_of_value(tree, cell, known)
     cells = [each for each in tree.below(table) if each.role in CELLS and each.on_screen]
     lefts = sorted({each.box.left for each in cells})
     labels = [each for each in cells if each.box.left == lefts[0]]
     texts = [known(each).name for each in labels]
     are_labels = all(text and _is_lasting(text) for text in texts) and len(set(texts)) == len(texts)
-    if len(lefts) != 2 or element.box.left != lefts[1] or len(labels) < FEWEST_LABELS or not are_labels:
+    if len(lefts) != 2 or cell.box.left != lefts[1] or len(labels) < FEWEST_LABELS or not are_labels:
         return {}
-    row = [label for label in labels if is_level(label.box, element.box)]
-    return {"in_form": YES, "right_of": known(row[0]).name} if row and _is_label(tree, row[0]) else {}
+    row = [label for label in labels if is_level(label.box, cell.box)]
+    return {"in_form": YES, "right_of": known(row[0]).name} if row and _is_there_once(tree, row[0]) else {}
+
+
+def _is_there_once(tree: ElementTree, label: Element) -> bool:
+    """Return whether a label is there once, apart from a text inside it and a field with its name."""
+    inside = {label.id, *(each.id for each in tree.below(label))}
+    return all(each.id in inside for each in tree.find(None, label.name) if each.role not in FIELDS)
 
 
 def _property_of_value(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:

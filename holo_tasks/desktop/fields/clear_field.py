@@ -72,7 +72,7 @@ class FieldClearing:
         `InvalidUsage` if more than one field could be cleared or was cleared, or if the control takes no text.
         """
         match focus.kind:
-            case "field":
+            case "field" if not focus.empty:  # the keys that clear a field could act on a calendar or list below it
                 self._clear_text(in_table=focus.in_table)
             case "segment":
                 self._clear_segments()

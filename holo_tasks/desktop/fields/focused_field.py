@@ -55,6 +55,10 @@ NO_TEXT = CONTAINERS | frozenset(
     }
 )  # fmt: skip
 """Roles of controls that take no text."""
+CELL_AREAS = frozenset({"cell", "table", "tree table", "canvas", "drawing area"})
+"""Roles of areas that may be the cells of a sheet."""
+LOWEST_FIELD = 12
+"""Smallest height and width, in pixels, of a field in which a person reads what is typed."""
 WITHIN_S, SHEETS_S = 3.0, 10.0
 """Seconds to wait for a program's elements. A slower program counts as unknown. Most need 5 to 30 ms, a sheet 200."""
 
@@ -67,6 +71,7 @@ class Focus:
     and ``place`` is the name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells``
     says that the program's accessibility tree was read. ``viewer`` says that the window shows another machine's screen.
     ``in_table`` says that it is a field of one line in a table, which may use Ctrl with Home and End for itself.
+    ``empty`` says that it is a field in view that certainly holds no text.
     """
 
     kind: Kind
@@ -77,6 +82,7 @@ class Focus:
     tells: bool = False
     viewer: bool = False
     in_table: bool = False
+    empty: bool = False
 
     @property
     def is_office_cell(self) -> bool:
@@ -179,10 +185,25 @@ def _field(tree: ElementTree, element: Element) -> Focus:
         return Focus("document", "a document", tells=True)
     if element.role == SPIN_BUTTON and page is not None:
         return Focus("segment" if _is_segment(tree, element) else "field", _name(element), tells=True)
+    if page is not None and _is_surely_empty(tree, element):
+        return Focus("field", _name(element), tells=True, empty=True)
     # A sheet in a page may receive its keys in an invisible empty field, or report its cells as editable.
     unsure = page is not None and not element.protected and (not element.value or element.role == "cell")
     in_table = "multi line" not in element.states and any(each.role in CONTAINERS for each in above)
     return Focus("unknown" if unsure else "field", _name(element), tells=True, in_table=in_table)
+
+
+def _is_surely_empty(tree: ElementTree, element: Element) -> bool:
+    """Return whether a field of a page is in view and empty.
+
+    The invisible field in which a sheet receives its keys lies over a cell or out of view, is tiny, or has no name.
+    """
+    box, kin = element.box, {each.id for each in (*tree.ancestors(element), *tree.below(element))}
+    is_plain = element.role == "text field" and element.name and not element.value and not element.protected
+    if not is_plain or "multi line" in element.states or not element.on_screen:
+        return False
+    over = (each for each in tree.elements if each.role in CELL_AREAS and each.on_screen and each.id not in kin)
+    return min(box.width, box.height) >= LOWEST_FIELD and not any(each.box.intersects(box) for each in over)
 
 
 def _is_segment(tree: ElementTree, element: Element) -> bool:

@@ -1,0 +1,65 @@
+"""Overwriting an empty field of a page presses no keys that a calendar below the field could take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.desktop.fields.clear_field import FieldClearing
+from holo_tasks.desktop.fields.focused_field import Focus, focus_in
+from tests.support.elements import tree_of
+
+FIELD = Box(200, 100, 300, 32)
+STATES = frozenset({SHOWING, FOCUSED, "editable", "enabled"})
+
+
+def page(field: Element, *others: tuple[str, str, Box]) -> ElementTree:
+    """Return a form in a table with a field in its cell, and other elements beside the form."""
+    tree = tree_of(("document", "Office", Box(0, 0, 900, 600)), *others)
+    count = len(tree.elements)
+    form = replace(
+        field, id=count, role="table", name="", box=Box(0, 90, 800, 60), states=frozenset({SHOWING}), parent=1
+    )
+    cell = replace(form, id=count + 1, role="cell", box=Box(190, 90, 400, 50), parent=count)
+    return replace(tree, elements=(*tree.elements, form, cell, replace(field, id=count + 2, parent=count + 1)))
+
+
+def field(**changes: Any) -> Element:
+    return replace(Element(0, "text field", "Settled", STATES, FIELD, 0, "program", 1), **changes)
+
+
+def test_an_empty_field_in_view_is_known_though_a_calendar_is_below_it() -> None:
+    calendar = (("table", "December", Box(200, 140, 200, 200)), ("cell", "24", Box(240, 240, 24, 24)))
+    assert focus_in(page(field(), *calendar), 1) == Focus("field", "the text field ‘Settled’", tells=True, empty=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "others"),
+    [
+        ({"name": ""}, ()),
+        ({"box": Box(200, 100, 60, 4)}, ()),
+        ({"box": Box(-900, 100, 300, 32), "states": STATES - {SHOWING}}, ()),
+        ({"states": STATES | {"multi line"}}, ()),
+        ({}, (("cell", "r1c1", FIELD),)),
+        ({}, (("canvas", "", Box(0, 0, 800, 500)),)),
+    ],
+    ids=["no name", "tiny", "out of view", "several lines", "over a cell", "over a drawn sheet"],
+)
+def test_a_field_in_which_a_sheet_may_receive_its_keys_is_unknown(changes: Any, others: Any) -> None:
+    found = focus_in(page(field(**changes), *others), 1)
+    assert (found.kind, found.empty) == ("unknown", False)
+
+
+def test_a_field_with_a_text_is_cleared_and_an_empty_one_is_left_alone() -> None:
+    pressed: list[object] = []
+    clearing: Any = FieldClearing.__new__(FieldClearing)
+    clearing._clear_text = lambda in_table: pressed.append(in_table)
+    assert focus_in(page(field(value="2026-12-24")), 1).empty is False
+    clearing.clear(focus_in(page(field(value="2026-12-24")), 1), far=False, empty=False)
+    assert len(pressed) == 1
+    clearing.clear(focus_in(page(field()), 1), far=False, empty=False)
+    assert len(pressed) == 1
