@@ -8,7 +8,7 @@ from string import ascii_uppercase
 
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
-from holo_tasks.compiler.steps import actions_of
+from holo_tasks.compiler.steps import actions_of, pressed_places
 from holo_tasks.compiler.targets import hits
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import numbered
@@ -191,7 +191,7 @@ def _is_same(
     ends = _targets_of(action)
     return all(
         hits(find(target, values, sight), point, of_field=target.field is not None)
-        for target, point in zip(ends, step.points, strict=False)
+        for target, point in zip(ends, pressed_places(step, sight), strict=False)
     )
 
 

@@ -55,8 +55,9 @@ def target_of(
         return named
     if place == 0 and (beside := _by_neighbor(step.element, values)) is not None:
         return beside
-    at = _on_text(step, sight) if place == 0 else step.points[place]
-    found = target_at(at, sight, values, also, typed=step.typed_into, changed=step.changed)
+    found = target_at(
+        pressed_places(step, sight)[place], sight, values, also, typed=step.typed_into, changed=step.changed
+    )
     if step.icon is not None and named is None and (found is None or PLACEHOLDER.fullmatch(found.text or "")):
         return _icon_in_row(step.icon, step.points[place], sight, values)
     if named is not None and (found is None or not is_readable(found.field or found.text or "")):
@@ -68,12 +69,12 @@ def target_of(
     return found if found is None or place else _with_more_facts(found, step, values)
 
 
-def _on_text(step: RecordedStep, sight: Sight) -> Point:
-    """Return where a step was done: if it was beside the only text of an area, the place of this text."""
-    point, text = step.points[0], step.element.get("area_text", "")
-    level = [line for line in sight.lines if line.box.top <= point.y < line.box.bottom]
+def pressed_places(step: RecordedStep, sight: Sight) -> tuple[Point, ...]:
+    """Return the points of a step. One beside the only text of an area is moved to this text if it is shown."""
+    text, first = step.element.get("area_text", ""), step.points[:1]
+    level = [line for line in sight.lines for point in first if line.box.top <= point.y < line.box.bottom]
     written = [line.box.center for line in level if matches(text, line.text)]
-    return written[0] if text and len(written) == 1 else point
+    return (written[0], *step.points[1:]) if text and len(written) == 1 else step.points
 
 
 def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Target | None:

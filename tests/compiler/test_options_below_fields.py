@@ -129,6 +129,16 @@ def test_an_option_that_was_pressed_beside_its_words_is_found_by_them(told: str,
     assert target_of(step, 0, shown, VALUES) == found
 
 
+def test_a_press_beside_the_words_of_an_option_is_compiled(tmp_path: Path) -> None:
+    listed = page((20, 10, "TICKET OF THE YEAR"), (60, 120, "Jon Summer"), (60, 160, "Ada Winter"))
+    element = {"role": "section", "name": "", "area_text": "Ada Winter"}
+    acts = [Act(listed, click="Ada Winter", at=Point(500, 168), element=element)]
+    goal = "Choose it.\n\n" + quoted({"owner": "Ada Winter"})
+    trace = record(tmp_path, "one", goal, acts, page((20, 10, "STORED IT WELL")), "")
+    playbook, _, text = compiled(tmp_path, trace)
+    assert playbook.goals["look-up"].steps[0].click == Target(text="{owner}"), text
+
+
 @pytest.mark.parametrize(
     ("texts", "target"),
     [

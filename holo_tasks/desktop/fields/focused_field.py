@@ -46,6 +46,8 @@ TERMINALS = frozenset(
 )  # fmt: skip
 PARAGRAPHS = frozenset({"paragraph", "heading"})
 CONTAINERS = frozenset({"table", "tree", "tree table", "list"})
+OPTIONS = frozenset({"list item", "menu item", "tree item"})
+"""Roles of options in the open list of a field."""
 ITEMS = frozenset({"cell", "list item", "tree item", "row", "column header", "row header"})
 NO_TEXT = CONTAINERS | frozenset(
     {
@@ -136,7 +138,7 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
     focused = [each for each in tree.elements if each.pid == pid and FOCUSED in each.states]
     focused = [each for each in focused if ACTIVE in tree.window_of(each).states] or focused
     focused = [each for each in focused if not tree.is_current_tab(each)] or focused  # Qt reports it as focused
-    writable = [each for each in focused if _takes_text(each)]
+    writable = [each for each in focused if _takes_text(each)] or _fields_of_options(tree, focused)
     if writable:
         return _field(tree, writable[-1])
     # Qt still reports the current item of a list as focused when another control has the keyboard.
@@ -173,6 +175,20 @@ def _takes_text(element: Element) -> bool:
     return element.protected or element.role == SPIN_BUTTON or (EDITABLE in element.states and not sheet)
 
 
+def _fields_of_options(tree: ElementTree, focused: list[Element]) -> list[Element]:
+    """Return the field that has the keyboard while its list is open, though Firefox reports the marked option.
+
+    A page tells its browser the marked option of an open list. The list belongs to the only field that is expanded.
+    """
+    windows = {tree.window_of(each).id for each in focused if each.role in OPTIONS}
+    found = [
+        each
+        for each in tree.elements
+        if {EDITABLE, "expanded"} <= each.states and each.on_screen and tree.window_of(each).id in windows
+    ]
+    return found if len(found) == 1 and all(each.role in OPTIONS for each in focused) else []
+
+
 def _field(tree: ElementTree, element: Element) -> Focus:
     above = tree.ancestors(element)
     page = next((each for each in above if each.role == "document"), None)
@@ -199,7 +215,9 @@ def _is_surely_empty(tree: ElementTree, element: Element) -> bool:
     The invisible field in which a sheet receives its keys lies over a cell or out of view, is tiny, or has no name.
     """
     box, kin = element.box, {each.id for each in (*tree.ancestors(element), *tree.below(element))}
-    is_plain = element.role == "text field" and element.name and not element.value and not element.protected
+    is_plain = (
+        element.role in ("text field", "combo box") and element.name and not element.value and not element.protected
+    )
     if not is_plain or "multi line" in element.states or not element.on_screen:
         return False
     over = (each for each in tree.elements if each.role in CELL_AREAS and each.on_screen and each.id not in kin)

@@ -1,4 +1,4 @@
-"""Overwriting an empty field of a page presses no keys that a calendar below the field could take."""
+"""Fields of pages with a calendar or a list below them have the keyboard. An empty one is not cleared by keys."""
 
 from __future__ import annotations
 
@@ -52,6 +52,30 @@ def test_an_empty_field_in_view_is_known_though_a_calendar_is_below_it() -> None
 def test_a_field_in_which_a_sheet_may_receive_its_keys_is_unknown(changes: Any, others: Any) -> None:
     found = focus_in(page(field(**changes), *others), 1)
     assert (found.kind, found.empty) == ("unknown", False)
+
+
+def with_options(**changes: Any) -> ElementTree:
+    """Return a page whose marked option has the keyboard, and a field that may have an open list."""
+    shown = page(field(role="combo box", states=STATES - {FOCUSED}, **changes), ("list item", "Ada Winter", FIELD))
+    option = replace(shown.elements[2], states=frozenset({SHOWING, FOCUSED}))
+    return replace(shown, elements=(*shown.elements[:2], option, *shown.elements[3:]))
+
+
+def test_the_field_of_an_open_list_has_the_keyboard_while_an_option_is_marked() -> None:
+    tree = with_options()
+    opened = replace(tree.elements[-1], states=tree.elements[-1].states | {"expanded"})
+    found = focus_in(replace(tree, elements=(*tree.elements[:-1], opened)), 1)
+    assert (found.kind, found.name) == ("field", "the combo box ‘Settled’")
+
+
+def test_an_option_of_no_open_list_or_of_one_of_two_takes_no_text() -> None:
+    tree = with_options()
+    assert focus_in(tree, 1).kind == "no text"
+    opened = replace(tree.elements[-1], states=tree.elements[-1].states | {"expanded"})
+    twice = (*tree.elements[:-1], opened, replace(opened, id=opened.id + 1))
+    assert focus_in(replace(tree, elements=twice), 1).kind == "no text"
+    read_only = replace(opened, states=opened.states - {"editable"})
+    assert focus_in(replace(tree, elements=(*tree.elements[:-1], read_only)), 1).kind == "no text"
 
 
 def test_a_field_with_a_text_is_cleared_and_an_empty_one_is_left_alone() -> None:
