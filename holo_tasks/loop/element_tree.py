@@ -30,6 +30,8 @@ MOVING_S, AGAIN_S = 1.0, 0.05
 """Seconds to wait for an element tree that still reports old positions, and seconds between two readings."""
 SLOW_S = 0.1
 """If reading ahead took longer, the tree is not read again right before the action."""
+OUTDATED_S = 3.0
+"""Seconds after which the tree that an action was compared with no longer names it if no newer one comes in time."""
 MOST_MISSES, RESTS = 3, 10
 """After this many actions without a tree in time, or if programs report nothing, the next ``RESTS`` actions skip it."""
 NAME_CHARACTERS = 80
@@ -146,6 +148,8 @@ class Elements:
             return {}
         now = asyncio.get_running_loop().time()
         newest = known[0] if known and now - known[1] <= SLOW_S else await self._read_newest(again=known is not None)
+        if newest is None and known and now - known[1] <= OUTDATED_S:
+            newest = known[0]  # on a busy machine a new reading is not there at once
         if newest is None:
             return {}
         self.latest = newest.tree
@@ -176,7 +180,7 @@ class Elements:
         if not (ahead and before is None) and not (before and before[1] > SLOW_S):
             fresh = await self._available_tree()
             tree = fresh or tree
-        self._misses = 0 if tree else self._misses + 1
+        self._misses = 0 if tree else self._misses + int(not again)
         if self._misses >= MOST_MISSES or (tree and not tree.elements):
             self._misses, self._rests = 0, RESTS
         return None if tree is None else NewestTree(tree, fresh is not None and not fresh.moving)

@@ -227,6 +227,20 @@ async def test_the_recorded_name_comes_from_the_compared_tree_unless_outdated(
     assert told.asked == reads
 
 
+@pytest.mark.parametrize(("outdated_s", "name"), [(30.0, "Save"), (-1.0, None)])
+async def test_the_compared_tree_names_the_action_if_a_busy_program_tells_no_newer_one(
+    monkeypatch: pytest.MonkeyPatch, outdated_s: float, name: str | None
+) -> None:
+    """Reading the texts near a click may take longer than a tree counts as new."""
+    monkeypatch.setattr(element_tree, "SLOW_S", -1.0)
+    monkeypatch.setattr(element_tree, "OUTDATED_S", outdated_s)
+    told = TellsTree(FORM)
+    elements = Elements(told)
+    assert await elements.newest() is not None
+    told.takes_s = 30.0
+    assert (await elements.hit(Click(SAVE.center), ())).get("name") == name
+
+
 async def test_a_hung_program_withholds_no_press() -> None:
     case = Case(click("Save", DELETE))
     case.told.takes_s = 30.0
