@@ -32,6 +32,7 @@ from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.known_letters import LEAST_LETTERS, SURE, KnownLetters
 from holo_tasks.vision.lazy_sequence import LazySequence
 from holo_tasks.vision.ocr import Ocr
+from holo_tasks.vision.parted_text import parted
 from holo_tasks.vision.plain_rows import parts_around, plain_rows
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
 from holo_tasks.vision.text_caret import less_its_last, may_end_in_caret, without_caret
@@ -133,8 +134,9 @@ class Reader:
         fields = cache(lambda: _fields(pixels))
         light, colored = LazySequence(lambda: fields()[0]), LazySequence(lambda: fields()[1])
         for region in regions:
-            read = self._read_region(pixels, region)
-            lines += [self._without_caret(pixels, line, fields) for line in read]
+            for read in self._read_region(pixels, region):
+                parts = parted(read, fields, lambda box: self._letters.read(_piece(pixels, box)), LEAST_SCORE)
+                lines += [self._without_caret(pixels, line, fields) for line in parts]
         return Sight(in_reading_order(lines), size, light, colored), from_scratch
 
     def _without_caret(self, pixels: Pixels, line: Line, fields: Callable[[], Sequence[Sequence[Box]]]) -> Line:
@@ -175,6 +177,11 @@ class Reader:
             text, score = self._letters.read(part[box.top : box.bottom, box.left : box.right])
             if text and score >= LEAST_SCORE:
                 yield Line(text, box.moved(within.left, within.top), score)
+
+
+def _piece(pixels: Pixels, box: Box) -> Pixels:
+    """Return the pixels of a box, in OpenCV's channel order."""
+    return bgr_of(pixels[box.top : box.bottom, box.left : box.right])
 
 
 def _difference(before: Pixels, after: Pixels) -> int:

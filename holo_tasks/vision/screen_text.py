@@ -31,6 +31,8 @@ NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
 WORDS_APART = 0.9
 """Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
+LEAST_BEFORE_DOTS = 3
+"""Least number of letters before the dots of a label of which OCR may lose one."""
 OVERLAP = 0.5
 """Share of the height by which boxes of two words may overlap, because OCR adds space around each word."""
 
@@ -342,9 +344,16 @@ def likeness(label: str, text: str) -> float:
     if plain(label.replace("I", "l")) == plain(text.replace("I", "l")):
         return 0.98  # most fonts draw I and l alike
     if min(len(wanted), len(seen)) < 4:
-        return 0.0
+        return 0.95 if _lost_before_dots(label, text) else 0.0
     rated = SequenceMatcher(None, wanted, seen, autojunk=False)
     return 0.0 if _adds_word(wanted, seen, rated.get_opcodes()) else min(0.98, rated.ratio())
+
+
+def _lost_before_dots(label: str, text: str) -> bool:
+    """Return whether OCR lost one thin letter of a label to the dots behind it, as in *Edi...* for *Edit...*."""
+    dots = all(said.rstrip().endswith(("..", "…")) for said in (label, text))
+    wanted, seen = plain(label), plain(text)
+    return dots and wanted[:-1] == seen and len(seen) >= LEAST_BEFORE_DOTS and wanted[-1] in THIN
 
 
 def _adds_word(one: str, other: str, steps: Sequence[tuple[str, int, int, int, int]]) -> bool:

@@ -192,6 +192,11 @@ def test_a_similar_word_is_not_found(text: str) -> None:
         ("Record is saved", "Record is unsaved"),
         ("Record paid", "Record unpaid"),
         ("Connected", "Disconnected"),
+        ("Edit", "Edi"),
+        ("Edit...", "Edi"),
+        ("Add...", "Ad..."),
+        ("Sort...", "Sor 1..."),
+        ("Set...", "Se..."),
     ],
 )
 def test_another_form_of_a_word_and_its_negation_are_other_texts(label: str, other: str) -> None:
@@ -207,6 +212,8 @@ def test_another_form_of_a_word_and_its_negation_are_other_texts(label: str, oth
         ("Address", "Addres"),
         ("Transaction search", "Transacton search"),
         ("Reference number", "Reference nurnber"),
+        ("Edit...", "Edi..."),
+        ("Edit…", "Edi.."),
     ],
 )
 def test_letters_that_ocr_adds_or_misses_make_no_other_text(label: str, read: str) -> None:
