@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple
 from holo_tasks.core.screen.geometry import Box, Point
 
 SHOWING, FOCUSED, ACTIVE, READ_ONLY = "showing", "focused", "active", "read only"
+CURRENT = frozenset({"tab", "cell", "row", "list item", "tree item"})
+"""Roles of entries of which a list may mark the current one as focused."""
 FOCUSABLE, MODAL = "focusable", "modal"
 COVERED = "covered"
 """State added by this library: another program's window covers the element's middle, so a press would not reach it."""
@@ -232,13 +234,13 @@ class ElementTree:
         """Return the element that has the keyboard focus.
 
         If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box
-        as focused, so elements that are not on the screen come last. It also marks the current tab of each list of
-        tabs, so a tab counts only if its list claims the focus, too, or if nothing else does.
+        as focused, so elements that are not on the screen come last. It also marks the current entry of each list, table
+        and list of tabs, so an entry counts only if something around it claims the focus, too, or if nothing else does.
 
         Returns ``None`` if several fields side by side claim it, as all fields of a form in LibreOffice do.
         """
         found = self.claiming_focus()
-        last = next(iter(reversed([each for each in found if not self.is_current_tab(each)] or found)), None)
+        last = next(iter(reversed([each for each in found if not self.is_current_entry(each)] or found)), None)
         return None if last is not None and any(self._are_fields_of_a_form(last, each) for each in found) else last
 
     def claiming_focus(self) -> list[Element]:
@@ -251,10 +253,9 @@ class ElementTree:
         """Return whether two elements are different text fields in the same container."""
         return one.id != other.id and one.role == other.role == TEXT_FIELD and one.parent == other.parent
 
-    def is_current_tab(self, element: Element) -> bool:
-        """Return whether an element is a tab whose list does not claim the keyboard focus."""
-        above = self.parent(element)
-        return element.role == "tab" and above is not None and FOCUSED not in above.states
+    def is_current_entry(self, element: Element) -> bool:
+        """Return whether an element is an entry of a list or table, around which nothing claims the keyboard focus."""
+        return element.role in CURRENT and not any(FOCUSED in above.states for above in self.ancestors(element))
 
     def parent(self, element: Element) -> Element | None:
         """Return the parent of an element, or ``None``."""

@@ -137,7 +137,8 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
         return Focus("unknown")
     focused = [each for each in tree.elements if each.pid == pid and FOCUSED in each.states]
     focused = [each for each in focused if ACTIVE in tree.window_of(each).states] or focused
-    focused = [each for each in focused if not tree.is_current_tab(each)] or focused  # Qt reports it as focused
+    # Qt reports the current tab as focused, too.
+    focused = [each for each in focused if each.role != "tab" or not tree.is_current_entry(each)] or focused
     writable = [each for each in focused if _takes_text(each)] or _fields_of_options(tree, focused)
     if writable:
         return _field(tree, writable[-1])

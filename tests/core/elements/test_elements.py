@@ -135,17 +135,20 @@ def test_the_focused_element_is_in_the_active_window() -> None:
 
 
 @pytest.mark.parametrize(("of_field", "of_list", "wanted"), [(FOCUSED, "", 1), (FOCUSED, FOCUSED, 3), ("", "", 3)])
-def test_a_tab_has_the_focus_if_its_list_has_it_too_or_nothing_else_has_it(
-    of_field: str, of_list: str, wanted: int
+@pytest.mark.parametrize(
+    ("around", "entry"), [("tab list", "tab"), ("table", "cell"), ("list", "list item"), ("tree", "tree item")]
+)
+def test_an_entry_has_the_focus_if_its_list_has_it_too_or_nothing_else_has_it(
+    around: str, entry: str, of_field: str, of_list: str, wanted: int
 ) -> None:
-    """Qt marks the current tab of each list as focused. In Chromium only the tab itself claims the focus."""
+    """Qt marks the current entry of each list as focused. In Chromium only the tab itself claims the focus."""
     place = Box(0, 0, 10, 10)
     tree = ElementTree(
         (
             element(0, "window", "Form", place, -1, ACTIVE),
             element(1, "text field", "Publisher", place, 0, of_field),
-            element(2, "tab list", "", place, 0, of_list),
-            element(3, "tab", "Normal view", place, 2, FOCUSED),
+            element(2, around, "", place, 0, of_list),
+            element(3, entry, "Normal view", place, 2, FOCUSED),
         )
     )
     found = tree.focused()
@@ -167,6 +170,21 @@ def test_nothing_has_the_focus_if_all_fields_of_a_form_claim_it(role: str, above
     )
     found = tree.focused()
     assert (None if found is None else found.id) == wanted
+
+
+def test_an_editor_in_the_current_cell_has_the_focus() -> None:
+    place = Box(0, 0, 10, 10)
+    tree = ElementTree(
+        (
+            element(0, "window", "Form", place, -1, ACTIVE),
+            element(1, "table", "", place, 0),
+            element(2, "cell", "A-200", place, 1, FOCUSED),
+            element(3, "text field", "", place, 2, FOCUSED),
+        )
+    )
+    found = tree.focused()
+    assert found is not None
+    assert found.id == 3
 
 
 def test_ancestors_go_up_to_the_window() -> None:
