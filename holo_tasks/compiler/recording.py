@@ -9,12 +9,15 @@ from typing import Any
 
 from holo_tasks.audit.reader import Trace
 from holo_tasks.core import events
+from holo_tasks.core.input.pressed_elements import FIELDS
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.outside_text import apart
 from holo_tasks.core.texts.typed_text import INVALID, SAME_VALUE
 
 POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll": ("at",), "write": ("at",)}
 """The names of the points of each kind of gesture."""
+TALLEST_FIELD = 60
+"""A click into a field of one line changes at most this height, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +146,26 @@ def _answered_subgoals(uri: str, digest: str, recorded: Iterable[events.Event]) 
 def _closed(one: _OpenSubgoal, event: events.SubgoalClosed, uri: str, digest: str) -> Recording:
     assert one.answered_on is not None
     goal, data = apart(one.opened.goal)
-    steps = tuple(replace(step, typed_into=_is_typed_after(one.steps[n:])) for n, step in enumerate(one.steps, 1))
+    known = [*map(_with_field_of, one.steps, [*one.steps[1:], None])]
+    steps = tuple(replace(step, typed_into=_is_typed_after(known[n:])) for n, step in enumerate(known, 1))
     answer = event.answer
     title, number, once = one.opened.title, one.opened.subgoal, tuple(one.opened.press_once)
     return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at, once)
+
+
+def _with_field_of(step: RecordedStep, following: RecordedStep | None) -> RecordedStep:
+    """Return a click with the field that got the text after it, if the click itself hit no known control.
+
+    The program may have reported its elements too late for the click, or the click was on a label. A click that
+    changed more than a field may have opened the field.
+    """
+    if step.tool != "click" or following is None or following.tool != "write" or following.points:
+        return step
+    is_known = step.element.get("role", "label") != "label"
+    opens = step.changed is not None and step.changed.height > TALLEST_FIELD
+    if is_known or opens or step.unsure or following.element.get("role") not in FIELDS:
+        return step
+    return replace(step, element=following.element)
 
 
 def _is_typed_after(steps: Sequence[RecordedStep]) -> bool:
