@@ -26,12 +26,13 @@ class Answer:
     """The answer of a playbook, and how each of its values is read.
 
     ``content`` is the answer with placeholders such as ``{total}``. ``unread`` names the values that cannot be read
-    from a screen.
+    from a screen. ``needs_evidence`` is set if the answer only says that the work is done: the screen must show it.
     """
 
     content: Any
     reads: Mapping[str, Read]
     unread: tuple[str, ...] = ()
+    needs_evidence: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def answer_of(
     if all(value == "" for value in values):
         return Answer("", {})  # the goal asked for no value
     if not all(isinstance(value, dict) for value in values):
+        if all(reports_done(one.content, one.goal) for one in given):
+            return Answer(given[0].content, {}, needs_evidence=True)
         if read := next(_reads("answer", values, given, befores), None):
             return Answer("{answer}", {"answer": read})
         if all(is_asked_for(one.content, one.goal) for one in given):
@@ -107,6 +110,21 @@ def is_asked_for(answer: str, goal: str) -> bool:
     ]
     found = _ASKED.fullmatch(sentences[0]) if len(sentences) == 1 else None
     return found is not None and found[1] == answer.strip()
+
+
+_REPORTS = frozenset({"done", "all done", "finished", "completed", "complete", "task completed", "task complete"})
+_WANTS_ANSWER = re.compile(
+    r"\?|\b(?:answers?|tell|say|reports?|returns?|repl(?:y|ies)|respond|output|give|read|whether|if|unless|which|what|when"
+    r"|how|check|look|verify|count|compare)\b",
+    re.IGNORECASE,
+)
+"""Words of a task that may ask for something, or for a choice."""
+
+
+def reports_done(answer: str, goal: str) -> bool:
+    """Return whether an answer only says that the work is done, to a task that neither asks nor leaves a choice."""
+    said = answer.strip().rstrip(".!").casefold()
+    return bool(goal.strip()) and said in _REPORTS and _WANTS_ANSWER.search(goal) is None
 
 
 def _is_implied_by_screen(name: str, leaves: Sequence[Any], others: Sequence[RecordedAnswer]) -> bool:

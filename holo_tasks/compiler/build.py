@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from holo_tasks.compiler.answers import Answer, RecordedAnswer, answer_of, value_of
+from holo_tasks.compiler.answers import Answer, RecordedAnswer, answer_of, is_asked_for, reports_done, value_of
 from holo_tasks.compiler.effects import new_texts, state_of
 from holo_tasks.compiler.marks import covering, identity_of, is_label, marks_of
 from holo_tasks.compiler.parameters import Parameters, with_short
@@ -357,7 +357,12 @@ class Builder:
     def _private(self) -> list[str]:
         """The values of the recordings' items. They never get into the playbook."""
         told = [value for values in self.parameters.values for value in values.values()]
-        answers = [leaf for recording in self.recordings for leaf in leaves(value_of(recording.answer))]
+        answers = [
+            leaf
+            for one in self.recordings
+            if not (is_asked_for(one.answer, one.goal) or reports_done(one.answer, one.goal))
+            for leaf in leaves(value_of(one.answer))
+        ]
         return [text for text in map(str, [*told, *answers]) if len(text) > 1]
 
     def _thought(self, text: str) -> str:

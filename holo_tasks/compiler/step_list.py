@@ -476,9 +476,10 @@ class StepsBuilder(Builder):
         if why := self.left.get(len(path)) or (NO_END if unseen and not told else ""):
             self.by_model.append(ByModel(count + 1, "Look whether it is done, and answer.", why))
             return {"ask_model": f"Whether it is done: {why}."}, ()
-        if answer.unread:
-            told["ask_model"] = UNREAD.format(", ".join(answer.unread))
-            return told, answer.unread
+        unread = answer.unread or (("answer",) if answer.needs_evidence and not told else ())
+        if unread:
+            told["ask_model"] = UNREAD.format(", ".join(unread))
+            return told, unread
         reads = {name: read.model_dump(by_alias=True, exclude_defaults=True) for name, read in answer.reads.items()}
         for name, read in answer.reads.items():
             pairs = zip(befores, (one.values for one in given), strict=True)

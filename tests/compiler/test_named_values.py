@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.compiler.answers import RecordedAnswer, answer_of, is_asked_for
+from holo_tasks.compiler.answers import RecordedAnswer, answer_of, is_asked_for, reports_done
 from holo_tasks.compiler.compile import _once
 from holo_tasks.compiler.parameters import Parameters, parameters_of
 from holo_tasks.compiler.read_pictures import ReadPicture
@@ -80,6 +80,27 @@ def test_an_empty_answer_compiles_to_an_empty_answer() -> None:
 )
 def test_only_words_without_a_condition_are_an_answer_that_a_task_asks_for(goal: str, asked: bool) -> None:
     assert is_asked_for("done", goal) is asked
+
+
+@pytest.mark.parametrize(
+    ("answer", "goal", "reports"),
+    [
+        ("done", "Change the phone number of the customer, and save.", True),
+        ("Done.", "Add the customer that the data names.", True),
+        ("Task completed", "Close the task.", True),
+        ("found", "Find the customer.", False),
+        ("not done", "Close the task.", False),
+        ("done", "Say whether the task is done.", False),
+        ("done", "Close the task if it is open.", False),
+        ("done", "What is the state of the task?", False),
+        ("done", "", False),
+    ],
+)
+def test_an_answer_may_only_say_that_the_work_is_done(answer: str, goal: str, reports: bool) -> None:
+    assert reports_done(answer, goal) is reports
+    found = answer_of([RecordedAnswer(answer, sight(), {}, goal)])
+    assert (found.content, found.unread) == ((answer, ()) if reports else (None, ("answer",)))
+    assert found.needs_evidence is reports
 
 
 def read_again(leaf: str, recorded: str, now: str, **values: Value) -> Value:
