@@ -117,6 +117,19 @@ async def test_a_late_tree_does_not_end_the_patience_with_a_busy_program() -> No
     assert [hit.get("name") for hit in await hits(told, CLICK, CLICK)] == [None, "Save"]
 
 
+@pytest.mark.parametrize(("later_s", "is_known"), [(3 * SLOW_S, True), (PATIENT_S + SLOW_S, False)])
+async def test_a_tree_of_the_same_action_is_used_if_the_program_does_not_answer_again(
+    later_s: float, is_known: bool
+) -> None:
+    told = TellsTree(FORM)
+    elements = Elements(told)
+    assert await elements.newest() is not None
+    told.takes_s = 10 * AT_HAND_S
+    await asyncio.sleep(later_s)
+    found = await elements.hit(Click(BUTTON.center), ())
+    assert found.get("name", "") == ("Save" if is_known else "")
+
+
 def test_the_documentation_states_the_timeout_for_a_name() -> None:
     said = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert (
