@@ -30,6 +30,7 @@ from holo_tasks.loop.ask_model.corrections import corrections_clause, quoted_sta
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import AnyGuide, NoGuide
+from holo_tasks.loop.presses.misplaced_text import MisplacedText
 from holo_tasks.loop.presses.named_click import NamedClicks
 from holo_tasks.loop.presses.press_once import EffectButtons, named, shows_as_text
 from holo_tasks.loop.presses.repeated_press import Withheld, check, is_harmless, named_press, repeated
@@ -145,7 +146,7 @@ class _Loop(Generic[T]):
         # Hints and pictures do not help a script that is stuck, so it goes back at once.
         self.stuck = StuckRecovery(times=BACK - 1 if self.is_scripted else 0)
         self.first = self.walk.step
-        self.named = NamedClicks()
+        self.named, self.misplaced = NamedClicks(), MisplacedText()
 
     @property
     def walk(self) -> Walk:
@@ -286,6 +287,8 @@ class _Loop(Generic[T]):
         if self.doubts is not None and not is_error:
             elements = self.walk.services.elements
             self.doubts.did(step.tool_call, before, elements.latest if elements is not None else None)
+        if not is_error and not self.is_scripted:
+            verdict += self._place_of_text(step, before)
         self.walk.remember(step, f"{reported} {verdict}", is_error=is_error)
         await self._unstick()
         return after if is_error else LoopState(state.rejected_answers, state.unfinished, promised)
@@ -299,9 +302,17 @@ class _Loop(Generic[T]):
             return ""
         services, call, record = self.walk.services, step.tool_call, self.walk.record
         why = await self.named.contradiction(services, call, before, record)
+        why = why or await self.misplaced.withhold(services, call, before.shot)
         if not why and self.doubts is not None:
             why = await self.doubts.slip(services, call, record)
         return why
+
+    def _place_of_text(self, step: Step, before: NewestScreen) -> str:
+        """Return the sentence about a text that is not where the model clicked, and note the step for the next one."""
+        call, walk = step.tool_call, self.walk
+        said = self.misplaced.afterwards(call, walk.verdict, before.shot, walk.services.model.space)
+        self.misplaced.did(to_gesture(call, before.shot), walk.verdict)
+        return said
 
     async def _typed_text_shows(self, step: Step, before: NewestScreen) -> bool:
         """Return whether the keys of a step certainly became text on the screen."""

@@ -98,6 +98,8 @@ class Walk:
     _dropped_connections: int = 0
     _model_was_asked: bool = False
     _durations_us: dict[str, int] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    """The effect of the last action that was judged."""
     _last_gesture: Gesture | None = None
     _focus: tuple[Point | None, Point | None, int] = (None, None, 0)
     """The click that the focus has followed, and the click that it has left by Tab. The number counts how often a
@@ -454,6 +456,7 @@ class Walk:
         state, right = await self.whereabouts() if self.whereabouts else ("", True)
         if not right and verdict.outcome in ("changed", "elsewhere"):
             verdict = replace(verdict, outcome="wrong_state")
+        self.verdict = verdict
         await self._note(
             events.Judged(
                 outcome=verdict.outcome,

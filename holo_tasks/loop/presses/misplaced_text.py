@@ -1,0 +1,98 @@
+"""Withholds a text that would go to another field than the one that the model has just clicked in vain.
+
+A click beside a field, or on its label, may change nothing. The next text then goes to the field that has the keyboard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.input.gestures import Click, Gesture
+from holo_tasks.core.input.pressed_elements import FIELDS
+from holo_tasks.core.prompts.call_to_gesture import FULL_SCALE, to_thousandths
+from holo_tasks.core.prompts.tool_calls import AnyCall, WriteCall
+from holo_tasks.core.prompts.toolbox import Space
+from holo_tasks.core.screen.frame import Shot
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.verdicts import Verdict
+from holo_tasks.loop.services import Services
+
+EDGE = 12
+"""Pixels around a reported field that may belong to it. GTK 4 reports fields without their padding."""
+BELOW = 40
+"""Largest distance of a field below its label, in pixels."""
+FAR = 80
+"""A text counts as elsewhere if nothing changed up to this distance from the click, in pixels."""
+
+
+@dataclass
+class MisplacedText:
+    """Compares the place of the last click with the field that gets the next text. One object serves one sub-goal."""
+
+    _vain: Point | None = None
+    """The point of the last action, if that was a click that changed nothing."""
+    _withheld: AnyCall | None = None
+
+    def did(self, gesture: Gesture | None, verdict: Verdict | None) -> None:
+        """Note an action and its effect."""
+        unchanged = verdict is not None and verdict.outcome == "unchanged"
+        self._vain = gesture.at if isinstance(gesture, Click) and unchanged else None
+        self._withheld = None
+
+    async def withhold(self, services: Services, call: AnyCall, shot: Shot) -> str:
+        """Return why a text is withheld, for the model; an empty string if it may be typed.
+
+        A text is withheld once. If the model repeats the call, it is typed.
+        """
+        at, insists = self._vain, call == self._withheld
+        if at is None or insists or not isinstance(call, WriteCall) or services.elements is None:
+            return ""
+        newest = await services.elements.newest()
+        if newest is None or _other_field(newest.tree, at) is None:
+            return ""
+        field = _other_field(newest.tree if newest.is_fresh else await services.elements.read(), at)
+        place = None if field is None else _place(field.box.center, shot, services.model.space)
+        if place is None:
+            return ""
+        self._withheld = call
+        return (
+            f"Nothing was typed: your last click changed nothing, and the keyboard is in another field, at {place}. "
+            "Click into the field that is to get the text. To type into that other field, repeat this call."
+        )
+
+    def afterwards(self, call: AnyCall, verdict: Verdict | None, shot: Shot, space: Space) -> str:
+        """Return the sentence about a text that showed at another place than the click, with a leading blank.
+
+        Returns an empty string otherwise.
+        """
+        at, box = self._vain, None if verdict is None else verdict.box
+        if at is None or box is None or not isinstance(call, WriteCall):
+            return ""
+        if box.grown(FAR).contains(at) or _is_beside(box, at):
+            return ""
+        place = _place(box.center, shot, space)
+        where = "" if place is None else f", around {place}"
+        return f" Your last click changed nothing, and the text is at another place{where}: look where it is."
+
+
+def _other_field(tree: ElementTree, at: Point) -> Element | None:
+    """Return the field that has the keyboard, unless a click at a point may be meant for it."""
+    field = tree.focused()
+    if field is None or field.role not in FIELDS or not field.on_screen:
+        return None
+    return None if field.box.grown(EDGE).contains(at) or _is_beside(field.box, at) else field
+
+
+def _is_beside(field: Box, at: Point) -> bool:
+    """Return whether a point is left of a field or just above it, where its label is."""
+    left = field.top <= at.y < field.bottom and at.x < field.left
+    return left or (0 <= field.top - at.y <= BELOW and field.left - BELOW <= at.x < field.right)
+
+
+def _place(at: Point, shot: Shot, space: Space) -> str | None:
+    """Return a point in the model's coordinates, ``None`` if it is not on the sent picture."""
+    place = to_thousandths(at, shot)
+    if place is None:
+        return None
+    return str(place if space == "thousandths" else tuple(coordinate / FULL_SCALE for coordinate in place))
