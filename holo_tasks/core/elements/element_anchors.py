@@ -30,6 +30,8 @@ VALUE_WORDS = frozenset({"value", "wert", "valeur", "valor", "valore", "waarde"}
 SIGNS = re.compile(r"^\W+|\W+$")
 LONGEST_HINT = 40
 YES, NO = "yes", "no"
+MOST_BELOW = 40
+"""Largest distance between a field without a label and the label of the field above it, in pixels."""
 FEWEST_LABELS = 2
 """The fewest rows of a table that is a form."""
 AREAS = frozenset({"section", "panel"})
@@ -49,7 +51,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``right_of`` or ``below`` is the label beside an element without a name of its own. ``holds`` is the text in a
       field without both, such as a hint what to enter, if no other field of its window holds it.
     * ``place``, such as ``3 of 5``, is its place among elements of the same role and name in the container ``group``,
-      or right of the label ``right_of``.
+      or right of the label ``right_of``, or below the label ``below`` of the field above it.
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field or a cell of a
       spreadsheet without text.
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
@@ -170,7 +172,21 @@ def _in_group(tree: ElementTree, element: Element, known: Callable[[Element], El
         row = [each for each in alike if _stands(each.box, "right_of", label.box)]
         if relation == "right_of" and (place := _place_of(element, row)) and known(label).name:
             return {"place": place, "right_of": known(label).name}
-    return {}
+    return {} if element.name else _below_label(tree, element, known)
+
+
+def _below_label(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the place of a field without any label among the fields below a label of its form, with their count."""
+    if element.role not in FIELDS:
+        return {}
+    texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and _is_lasting(each.name)]
+    texts = [each for each in texts if tree.window_of(each) is tree.window_of(element) and _is_label(tree, each)]
+    above = [each for each in texts if known(each).name and 0 < element.box.top - each.box.bottom < MOST_BELOW]
+    if not above:
+        return {}
+    label = min(above, key=lambda each: _distance(each.box, element.box))
+    below = [each for each in tree.single(tree.find(element.role)) if _stands(each.box, "below", label.box)]
+    return {"place": _place_of(element, below) or "1 of 1", "below": known(label).name} if element in below else {}
 
 
 def _is_group(tree: ElementTree, element: Element) -> bool:
