@@ -37,9 +37,21 @@ def _no_thousands(value: Any) -> Any:
     return value
 
 
+def _plain_digits(value: Any) -> Any:
+    """Refuse a text such as 1_000 or 12.0, which would be typed in another form."""
+    if isinstance(value, str) and not re.fullmatch(r"-?\d+", value.strip()):
+        raise ValueError("is not a whole number")
+    return value
+
+
+def _has_leading_zero(value: Any) -> bool:
+    """Return whether a value is a text of digits that begins with a zero: a key, which is typed as it is."""
+    return isinstance(value, str) and re.fullmatch(r"0\d+", value.strip()) is not None
+
+
 _TYPES: dict[str, Any] = {
     "text": Annotated[str, StringConstraints(min_length=1, max_length=10_000)],
-    "int": Annotated[int, Field(ge=-(10**18), le=10**18)],
+    "int": Annotated[int, Field(ge=-(10**18), le=10**18), BeforeValidator(_plain_digits)],
     "money": Annotated[
         Decimal, Field(max_digits=18, decimal_places=2, allow_inf_nan=False), BeforeValidator(_no_thousands)
     ],
@@ -63,6 +75,7 @@ def typed(
 ) -> dict[str, Given]:
     """Return a goal's values in the form that a playbook uses: money as 1284.50, a date as 2026-11-22.
 
+    A whole number with leading zeros, such as 0042, stays a text.
     ``usual`` are default values. Raises `InvalidUsage` for a missing or unknown value, and for a value of another type.
     """
     usual = usual or {}
@@ -70,7 +83,9 @@ def typed(
     # A value that no type was written for is a text.
     fields |= {name: (str, value) for name, value in usual.items() if name not in kinds}
     checked = checked_by(create_model("Values", __config__=_CLOSED, **fields), f"The goal {goal!r}", values)
-    return {name: _written(getattr(checked, name)) for name in fields}
+    keys = {name: str(values[name]).strip() for name in kinds if _has_leading_zero(values.get(name))}
+    written = {name: _written(getattr(checked, name)) for name in fields}
+    return {name: keys.get(name, value) if kinds.get(name) == "int" else value for name, value in written.items()}
 
 
 _CLOSED = ConfigDict(extra="forbid", validate_default=True)

@@ -55,3 +55,14 @@ def test_a_list_of_steps_says_that_its_next_step_does_not_fit() -> None:
     misfit = misfit_of(playbook.rules_of("store"), {}, waits, sight)
     assert misfit is not None
     assert misfit.sentence.startswith("The step is ‘Give the answer.’ (rule step-1): the screen does not show ‘Stored’")
+
+
+@pytest.mark.parametrize(("given", "written"), [("0042", "0042"), (" 007 ", "007"), ("42", 42), (42, 42), ("0", 0)])
+def test_a_number_with_leading_zeros_is_typed_as_it_is(given: object, written: object) -> None:
+    assert typed("clock", {"number": "int"}, {"number": given}) == {"number": written}
+
+
+@pytest.mark.parametrize("given", ["1_000", "+42", "42.0", "4 2", "x", ""])
+def test_a_text_in_another_form_is_no_whole_number(given: str) -> None:
+    with pytest.raises(UnfitItem, match="number: is not a whole number"):
+        typed("clock", {"number": "int"}, {"number": given})
