@@ -476,7 +476,9 @@ class StepsBuilder(Builder):
         if why := self.left.get(len(path)) or (NO_END if unseen and not told else ""):
             self.by_model.append(ByModel(count + 1, "Look whether it is done, and answer.", why))
             return {"ask_model": f"Whether it is done: {why}."}, ()
-        unread = answer.unread or (("answer",) if answer.needs_evidence and not told else ())
+        # If the dialogs are known, an error would be one that no recording had.
+        unproven = answer.needs_evidence and not told and self._dialogs(path) is None
+        unread = answer.unread or (("answer",) if unproven else ())
         if unread:
             told["ask_model"] = UNREAD.format(", ".join(unread))
             return told, unread

@@ -36,6 +36,16 @@ def test_a_control_may_have_the_word_of_the_report(tmp_path: Path) -> None:
     assert "by_model" not in text
 
 
+@pytest.mark.parametrize(("dialogs", "is_given"), [({"dialogs": "0"}, True), ({}, False)])
+def test_known_dialogs_suffice_if_no_message_stays(tmp_path: Path, dialogs: dict[str, str], is_given: bool) -> None:
+    """Without the elements of the program, an error may look like the end."""
+    acts = [Act(CHOSEN, "Store", element={"role": "button", "name": "Store", "alike": "1", **dialogs})]
+    trace = record(tmp_path, "one", GOAL, acts, PAGE, "done")
+    text = compiled(tmp_path, trace, params=("number=AB-1207",))[2]
+    assert ("answer: done" in text) is is_given
+    assert ("ask_model" in text) is not is_given
+
+
 @pytest.mark.parametrize(
     ("last", "answer", "goal"),
     [
