@@ -113,11 +113,23 @@ def is_one_digit_off(one: str, other: str, least: int = LEAST_DIGITS) -> bool:
     return len(apart) == 1
 
 
+_ALL_DATA = re.compile(
+    r"\b(?:with|from|using|enter|type|fill in|mit|avec|con)\s+(?:all\s+)?(?:of\s+)?"
+    r"(?:the|this|these|den|diesen|les|ces|los|estos)\s+(?:data|values|details|Daten|Werten|Angaben|données|datos)\b",
+    re.IGNORECASE,
+)
+"""Words by which a goal has all its data entered."""
+_COMPARES = re.compile(r"\b(?:compar|match|check|verif|differ|audit|vergleich|prüf)", re.IGNORECASE)
+"""Words of a goal whose data may not be on the screen."""
+_CHOICES = frozenset({"yes", "no", "true", "false", "on", "off", "ja", "nein", "oui", "non", "si", "sí"})
+"""Entries that a check box shows, and no text."""
+
+
 def _entries(data: Mapping[str, Any], goal: str) -> Iterable[str]:
-    """Yield the texts and numbers of the data whose names the goal mentions."""
-    said = loose(goal)
+    """Yield the texts and numbers of the data whose names the goal mentions; of all data if it has them entered."""
+    said, every = loose(goal), _ALL_DATA.search(goal) is not None and _COMPARES.search(goal) is None
     for name, value in data.items():
-        if loose(name) not in said:
+        if loose(name) not in said and (not every or str(value).strip().casefold() in _CHOICES):
             continue
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield str(value)
