@@ -30,6 +30,7 @@ from holo_tasks.loop.ask_model.corrections import corrections_clause, quoted_sta
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import AnyGuide, NoGuide
+from holo_tasks.loop.presses.doubled_press import DoubledPress
 from holo_tasks.loop.presses.misplaced_text import MisplacedText
 from holo_tasks.loop.presses.named_click import NamedClicks
 from holo_tasks.loop.presses.press_once import EffectButtons, named, shows_as_text
@@ -146,7 +147,7 @@ class _Loop(Generic[T]):
         # Hints and pictures do not help a script that is stuck, so it goes back at once.
         self.stuck = StuckRecovery(times=BACK - 1 if self.is_scripted else 0)
         self.first = self.walk.step
-        self.named, self.misplaced = NamedClicks(), MisplacedText()
+        self.named, self.misplaced, self.doubled = NamedClicks(), MisplacedText(), DoubledPress()
 
     @property
     def walk(self) -> Walk:
@@ -303,6 +304,7 @@ class _Loop(Generic[T]):
         services, call, record = self.walk.services, step.tool_call, self.walk.record
         why = await self.named.contradiction(services, call, before, record)
         why = why or await self.misplaced.withhold(services, call, before.shot)
+        why = why or self.doubled.withhold(call, to_gesture(call, before.shot), self.walk.step)
         if not why and self.doubts is not None:
             why = await self.doubts.slip(services, call, record)
         return why
@@ -311,7 +313,9 @@ class _Loop(Generic[T]):
         """Return the sentence about a text that is not where the model clicked, and note the step for the next one."""
         call, walk = step.tool_call, self.walk
         said = self.misplaced.afterwards(call, walk.verdict, before.shot, walk.services.model.space)
-        self.misplaced.did(to_gesture(call, before.shot), walk.verdict)
+        gesture = to_gesture(call, before.shot)
+        self.misplaced.did(gesture, walk.verdict)
+        self.doubled.did(call, gesture, walk.verdict, walk.step)
         return said
 
     async def _typed_text_shows(self, step: Step, before: NewestScreen) -> bool:

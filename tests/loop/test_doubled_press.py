@@ -1,0 +1,57 @@
+"""A second press on a button with an effect is withheld once, although the screen changed after the first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.input.gestures import Click, Gesture
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, as_model, walk_of, work, wrote
+
+DONE, WAIT, TEXT = step("answer", content="done"), step("wait", seconds=0.1), step("write", content="x")
+
+
+def click(words: str = "Store ticket", x: int = 500, **more: Any) -> Any:
+    return step("click", element=words, x=x, y=500, **more)
+
+
+async def did(*calls: Any) -> tuple[list[Gesture], str]:
+    """Return the presses of a model's calls on a desktop that changes after each, and the last messages."""
+    desktop, model = PaintedDesktop(), MemoryModel([wrote(each) for each in (TEXT, *calls, DONE)])
+    await work(walk_of(as_model(model), desktop=desktop))
+    return [each for each in desktop.gestures if isinstance(each, Click)], json.dumps(model.bodies[-1]["messages"])
+
+
+@pytest.mark.parametrize(
+    "calls", [(click(), click()), (click(), WAIT, click()), (click(), click("the Store button", 502))]
+)
+async def test_a_doubled_press_is_withheld(calls: tuple[Any, ...]) -> None:
+    presses, said = await did(*calls)
+    assert len(presses) == 1
+    assert "Nothing was pressed: your last action was a press on" in said
+
+
+async def test_a_repeated_call_is_carried_out() -> None:
+    presses, _ = await did(click(), click(), click())
+    assert len(presses) == 2
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param((click("Next"), click("Next")), id="a button without an effect"),
+        pytest.param((click("Apply"), click("Next", 300), click(), click()), id="nothing was typed"),
+        pytest.param((click(), TEXT, click()), id="a text between"),
+        pytest.param((click(), click("Name field", 300), click()), id="a press between"),
+        pytest.param((click(), click("Store copy", 700)), id="another button"),
+        pytest.param((click("Add"), click("Add", button="right")), id="another mouse button"),
+    ],
+)
+async def test_other_presses_are_made(calls: tuple[Any, ...]) -> None:
+    presses, said = await did(*calls)
+    assert len(presses) == sum(each is not TEXT for each in calls)
+    assert "Nothing was pressed" not in said
