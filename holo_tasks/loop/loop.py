@@ -33,6 +33,7 @@ from holo_tasks.loop.guide import AnyGuide, NoGuide
 from holo_tasks.loop.presses.doubled_press import DoubledPress
 from holo_tasks.loop.presses.misplaced_text import MisplacedText
 from holo_tasks.loop.presses.named_click import NamedClicks
+from holo_tasks.loop.presses.named_row import NamedRows
 from holo_tasks.loop.presses.press_once import EffectButtons, named, shows_as_text
 from holo_tasks.loop.presses.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
@@ -148,6 +149,7 @@ class _Loop(Generic[T]):
         self.stuck = StuckRecovery(times=BACK - 1 if self.is_scripted else 0)
         self.first = self.walk.step
         self.named, self.misplaced, self.doubled = NamedClicks(), MisplacedText(), DoubledPress()
+        self.rows = NamedRows()
 
     @property
     def walk(self) -> Walk:
@@ -303,6 +305,8 @@ class _Loop(Generic[T]):
             return ""
         services, call, record = self.walk.services, step.tool_call, self.walk.record
         why = await self.named.contradiction(services, call, before, record)
+        if not why and self.doubts is not None:
+            why = await self.rows.contradiction(services, call, before, self.doubts.task.values)
         why = why or await self.misplaced.withhold(services, call, before.shot)
         why = why or self.doubled.withhold(call, to_gesture(call, before.shot), self.walk.step)
         if not why and self.doubts is not None:

@@ -1,0 +1,124 @@
+"""Withholds a click whose words name a value of the task if its point lies in the row of another such value.
+
+In a list every row looks alike, so a model may mean one row and hit its neighbor. `named_click` compares the words with
+the control at the point, which has the same name in each row, or none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from holo_tasks.core.elements.known_elements import redacted_tree
+from holo_tasks.core.prompts.call_to_gesture import FULL_SCALE, to_pixel, to_thousandths
+from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall
+from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.texts.outside_text import named
+from holo_tasks.loop.ask_model.take_picture import NewestScreen
+from holo_tasks.loop.services import Services
+
+ALIGNED = 8
+"""Largest distance of the left edges of two texts in one column, in pixels."""
+EDGE = 3
+"""Pixels around a text that belong to its row."""
+MOST_TOLD = 60
+"""Maximal number of characters of a text in a message."""
+
+
+@dataclass(frozen=True)
+class OtherRow:
+    """The place of the value that the words name, and the text in its column in the row of the point."""
+
+    value: str
+    place: Point
+    there: str
+
+
+@dataclass
+class NamedRows:
+    """Compares the words of each click with the row at its point. One object serves one sub-goal."""
+
+    _withheld: AnyCall | None = None
+
+    async def contradiction(self, services: Services, call: AnyCall, seen: NewestScreen, values: Sequence[str]) -> str:
+        """Return the reason for withholding a call, in sentences for the model; an empty string if it is carried out.
+
+        A call is withheld once. If the model repeats it at once, it is carried out.
+        """
+        insists, self._withheld = call == self._withheld, None
+        if insists or not isinstance(call, ClickCall | DoubleClickCall):
+            return ""
+        keys = keys_in(call.element, values)
+        if not keys:
+            return ""
+        at = to_pixel(call.x, call.y, seen.shot)
+        found = other_row(keys, at, await _texts(services, seen))
+        place = None if found is None else to_thousandths(found.place, seen.shot)
+        if found is None or place is None:
+            return ""
+        self._withheld = call
+        where = place if services.model.space == "thousandths" else tuple(one / FULL_SCALE for one in place)
+        value, there = named(found.value, MOST_TOLD), named(found.there, MOST_TOLD)
+        return (
+            f"You named ‘{value}’; the point is in the row of ‘{there}’. ‘{value}’ is at {where}. Nothing was pressed. "
+            "To act at that point all the same, repeat this call."
+        )
+
+
+def keys_in(words: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values with a digit that occur in a description as words of their own."""
+    return tuple(
+        value
+        for value in values
+        if len(value) > 1
+        and any(map(str.isdigit, value))
+        and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-])", words, re.IGNORECASE)
+    )
+
+
+def other_row(keys: Sequence[str], at: Point, texts: Sequence[tuple[str, Box]]) -> OtherRow | None:
+    """Return the contradiction between named values and the row at a point, ``None`` if there is none.
+
+    The row of the point must have, in the column of a named value, another text of the same shape, such as another
+    number. A value that is in this row, or that the screen does not show, contradicts nothing.
+    """
+    row = [(text, box) for text, box in texts if box.top - EDGE <= at.y < box.bottom + EDGE]
+    found = None
+    for key in keys:
+        boxes = [box for text, box in texts if _same(text, key)]
+        if any(_holds(text, key) for text, _ in row):
+            return None
+        for text, box in row:
+            column = [one for one in boxes if abs(one.left - box.left) <= ALIGNED]
+            if column and _shape(text) == _shape(key) and found is None:
+                found = OtherRow(key, column[0].center, text.strip())
+    return found
+
+
+async def _texts(services: Services, seen: NewestScreen) -> list[tuple[str, Box]]:
+    """Return the texts on the screen with their places: those of the tree, or those that OCR reads without one."""
+    if services.elements is not None:
+        tree = redacted_tree(
+            await services.elements.read(), seen.masks, services.elements.text_filter, unseen=services.elements.unseen
+        )
+        if found := [(each.name, each.box) for each in tree.elements if each.name and each.on_screen]:
+            return found
+    return (
+        []
+        if services.spots is None
+        else [(each.name, each.box) for each in await services.spots.controls(seen.redacted)]
+    )
+
+
+def _same(text: str, key: str) -> bool:
+    return text.strip().casefold() == key.casefold()
+
+
+def _holds(text: str, key: str) -> bool:
+    return bool(keys_in(text, (key,)))
+
+
+def _shape(text: str) -> str:
+    """Return a text with one sign for each run of digits and each run of letters."""
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", text.strip()))
