@@ -44,6 +44,9 @@ class SpotText:
     async def controls(self, frame: Frame) -> list[Control]:
         return await asyncio.to_thread(self._controls, frame)
 
+    async def texts(self, frame: Frame) -> list[tuple[str, Box]]:
+        return [(line.text, line.box) for line in await asyncio.to_thread(self._lines, frame)]
+
     async def fields(self, frame: Frame, at: Point) -> list[Control]:
         return await asyncio.to_thread(self._fields, frame, at)
 

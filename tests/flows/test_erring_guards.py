@@ -71,6 +71,9 @@ class ReadsNothing:
     async def spot(self, frame: Frame, at: Point) -> None:
         return None
 
+    async def texts(self, frame: Frame) -> list[tuple[str, Box]]:
+        return []
+
     async def controls(self, frame: Frame) -> list[Control]:
         return []
 

@@ -59,6 +59,9 @@ class Reads:
         self.crops += 1
         return self.found
 
+    async def texts(self, frame: Frame) -> list[tuple[str, Box]]:
+        return []
+
     async def controls(self, frame: Frame) -> list[Control]:
         self.screens += 1
         return self.all

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.presses.named_row import NamedRows, keys_in, other_row
+from holo_tasks.vision.spot_text import SpotText
 from tests.support.element_trees import TellsTree, element, tree_of, window
 from tests.support.painted_desktop import WHOLE, PaintedDesktop
 from tests.support.shots import MemoryModel, a_step, as_model, walk_of
@@ -65,3 +67,15 @@ async def test_a_click_is_withheld_once_and_the_right_row_is_told() -> None:
     assert said.startswith("You named ‘T-11’; the point is in the row of ‘T-10’. ‘T-11’ is at (")
     assert await rows.contradiction(walk.services, call, seen, ("T-11",)) == "", "repeated"
     assert await rows.contradiction(walk.services, call, seen, ()) == "", "no value of the task"
+
+
+async def test_without_a_tree_the_picture_is_read() -> None:
+    class Texts(SpotText):
+        async def texts(self, frame: Frame) -> list[tuple[str, Box]]:
+            return ROWS
+
+    walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
+    walk.services = replace(walk.services, spots=Texts())
+    x, y = round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
+    call = a_step("click", element="Close button of T-11", x=x, y=y).tool_call
+    assert "the row of ‘T-10’" in await NamedRows().contradiction(walk.services, call, await walk.look(), ("T-11",))

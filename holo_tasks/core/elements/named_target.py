@@ -343,6 +343,10 @@ class ReadsSpots(Protocol):
         """Return all controls with a readable text."""
         ...
 
+    async def texts(self, frame: Frame) -> list[tuple[str, Box]]:
+        """Return all texts with their places."""
+        ...
+
     async def fields(self, frame: Frame, at: Point) -> list[Control]:
         """Return the fields with a readable label that occurs once on the screen.
 

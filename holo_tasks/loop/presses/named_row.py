@@ -104,11 +104,7 @@ async def _texts(services: Services, seen: NewestScreen) -> list[tuple[str, Box]
         )
         if found := [(each.name, each.box) for each in tree.elements if each.name and each.on_screen]:
             return found
-    return (
-        []
-        if services.spots is None
-        else [(each.name, each.box) for each in await services.spots.controls(seen.redacted)]
-    )
+    return [] if services.spots is None else await services.spots.texts(seen.redacted)
 
 
 def _same(text: str, key: str) -> bool:
