@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from holo_tasks.compiler.read_pictures import ReadPicture
@@ -13,8 +14,10 @@ from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.values import PLACEHOLDER, Value, label_of
 from holo_tasks.vision.screen_text import Sight
 
-SHORTEST = 4
-"""Fewest characters of such a value. A shorter one may be on the screen by chance."""
+_NUMBER = re.compile(r"[^\W\d_][-/_#]?\d")
+_AMOUNT = re.compile(r"\d[.,]\d")
+FEWEST_DIGITS = 3
+"""Fewest digits of a number such as *R-1002*. Dates, amounts and units such as *100 kg* belong to many items."""
 
 
 def entered_values(
@@ -70,8 +73,7 @@ def _goes_to_field(step: RecordedStep) -> bool:
 
 def _came(value: str, name: str, first: Sight, last: Sight) -> bool:
     """Return whether the last screen shows a value that the first one does not show."""
-    signs = any(map(str.isalpha, value)), any(map(str.isdigit, value)), not any(map(str.isspace, value))
-    if len(value) < SHORTEST or not all(signs):
+    if _NUMBER.search(value) is None or _AMOUNT.search(value) or sum(map(str.isdigit, value)) < FEWEST_DIGITS:
         return False
     label = label_of(f"*{{{name}}}*", {name: value})
     return last.has(label) and not first.has(label)

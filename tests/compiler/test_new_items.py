@@ -111,6 +111,12 @@ def test_only_the_first_number_names_the_item() -> None:
     assert entered_values(steps, shown, kinds) == ["{number}"]
 
 
+@pytest.mark.parametrize("typed", ["05.03.2026", "25,00 EUR", "100 kg", "Net 30", "20261107"])
+def test_a_date_an_amount_or_plain_digits_belong_to_many_items(typed: str) -> None:
+    shown = [(screen("R-0901"), screen(typed), {**VALUES, "number": typed})]
+    assert entered_values((step("write", content=typed), TAB, CUSTOMER), shown, KINDS) == []
+
+
 @pytest.mark.parametrize(
     ("there", "stops"), [("R-1002", True), ("R-1002 Dorn", True), ("R-10021", False), ("R-0901", False)]
 )
