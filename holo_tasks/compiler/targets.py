@@ -34,6 +34,9 @@ POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])"
 """A position among several in brackets, in the words of some languages."""
 CAPTIONS = 3
 """The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""
+OWN, FAR = 4, 6
+"""By how many pixels OCR's box of a field's own text may begin left of the field, and how many heights away from its
+field a text is surely no label if another text begins there."""
 MOST_CHANGED = 0.9
 """The share of a box that changes if a press closes it."""
 MOST_ANCHORS = 12
@@ -293,10 +296,13 @@ def _is_one_of_several(
 def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:
     """Return whether words are between a text and a field, so that the text is no label of the field.
 
-    Words that begin left of a field are its label, even if the outline of the field includes most of them.
+    Words that begin left of a field are its label, even if the outline of the field includes most of them. Near a label,
+    words that begin up to ``OWN`` pixels left of the field are its own text.
     """
     if _is_left(label.box, field):
-        there = (line for line in lines if label.box.right <= line.box.left < field.left)
+        is_far = field.left - label.box.right > FAR * label.box.height
+        edge = field.left - (0 if is_far else OWN)
+        there = (line for line in lines if label.box.right <= line.box.left < edge)
         return any(field.top <= line.box.center.y <= field.bottom and has_words(line, lines) for line in there)
     return any(
         label.box.center.y < line.box.center.y < field.top

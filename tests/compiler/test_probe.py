@@ -514,7 +514,8 @@ def test_the_command_compiles_a_probe_and_refuses_a_tampered_run(
     assert exit_code(command) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["probe"] is None
-    assert "probe" not in told.err
+    assert "its probe" not in told.err
+    assert "compile a probe" in told.err
     out.unlink()
     unanswered = record_parts(desk.home, "20261123-000090-00000000", before("CD-3391"), status="needs_person")
     assert exit_code([*command, *asked, "--probe", unanswered]) == 2

@@ -117,15 +117,16 @@ async def test_a_late_tree_does_not_end_the_patience_with_a_busy_program() -> No
     assert [hit.get("name") for hit in await hits(told, CLICK, CLICK)] == [None, "Save"]
 
 
-@pytest.mark.parametrize(("later_s", "is_known"), [(3 * SLOW_S, True), (PATIENT_S + SLOW_S, False)])
+@pytest.mark.parametrize(("outdated_s", "is_known"), [(9.0, True), (2 * SLOW_S, False)])
 async def test_a_tree_of_the_same_action_is_used_if_the_program_does_not_answer_again(
-    later_s: float, is_known: bool
+    outdated_s: float, is_known: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("holo_tasks.loop.element_tree.OUTDATED_S", outdated_s)
     told = TellsTree(FORM)
     elements = Elements(told)
     assert await elements.newest() is not None
     told.takes_s = 10 * AT_HAND_S
-    await asyncio.sleep(later_s)
+    await asyncio.sleep(3 * SLOW_S)
     found = await elements.hit(Click(BUTTON.center), ())
     assert found.get("name", "") == ("Save" if is_known else "")
 

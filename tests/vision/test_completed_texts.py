@@ -89,7 +89,7 @@ async def test_a_field_that_no_program_tells_is_compared_only_if_its_text_was_co
     seen: FieldText | None, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def by_tree(*_: object) -> TypedText:
-        return TypedText("unread", why=read_back.NOT_TOLD)
+        return TypedText("unread", why=read_back.GONE)
 
     async def field_text(*_: object) -> FieldText | None:
         return seen

@@ -90,6 +90,7 @@ def test_elements_are_read_ahead_once_for_each_picture() -> None:
     class Reads(Elements):
         def __init__(self) -> None:
             self._reader, self._ahead, self._wanted, self._early = self, None, 9, False  # type: ignore[assignment]
+            self.opened = self
 
         def _view(self) -> Any: ...
 
