@@ -296,8 +296,8 @@ def _is_one_of_several(
 def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:
     """Return whether words are between a text and a field, so that the text is no label of the field.
 
-    Words that begin left of a field are its label, even if the outline of the field includes most of them. Near a label,
-    words that begin up to ``OWN`` pixels left of the field are its own text.
+    Words that begin left of a field are its label, even if the outline of the field includes most of them.
+    If the text is near the field, words that begin up to ``OWN`` pixels left of the field are the field's own text.
     """
     if _is_left(label.box, field):
         is_far = field.left - label.box.right > FAR * label.box.height
