@@ -17,17 +17,21 @@ _FAILS: Mapping[str, str] = {
     r"valid|possible|mov|cop|exist)\w*|invalid|"
     r"could(n.t| not) (be )?(reach|connect|read|appl|add|insert|record|process)\w*|"
     r"(access|permission) denied|no such|aborted|exception|already exists?|duplicate (entry|key|value|record)|"
-    r"not (permitted|authori[sz]ed)|session (has )?expired|timed out|rolled back|this field is required",
+    r"not (permitted|authori[sz]ed)|session (has )?expired|timed out|rolled back|"
+    r"changes (were|have been) (discarded|lost|reverted|undone)",
     "de": r"fehlgeschlagen|fehler|gescheitert|(konnte|kann|konnten|wurde|wurden)\b.{0,60}\bnicht|ungultige?\w*|"
     r"nicht (gespeichert|gefunden|moglich|erlaubt|zulassig|gesendet)|zugriff verweigert|abgebrochen|"
-    r"existiert bereits|bereits vorhanden",
+    r"existiert bereits|bereits vorhanden|anderungen (wurden|gingen) (verworfen|verloren)",
     "fr": r"echoue?e?s?|echec|erreurs?|impossible|invalides?|n.(a|ont|est) pas (ete |pu )?\w+|acces refuse|"
-    r"existe deja",
+    r"existe deja|modifications ont ete (abandonne|annule|perdu)es",
     "es": r"fallo|fallado|fallid[oa]|error(es)?|no se (pudo|puede|ha podido)|(in|no )valid[oa]s?|acceso denegado|"
-    r"ya existe",
-    "it": r"fallit[oa]|errori?|impossibile|non (e stato|puo|valid[oa]|riuscit[oa])|accesso negato|esiste gia",
-    "nl": r"mislukt|fouten?|(kan|kon)\b.{0,60}\bniet|ongeldige?|toegang geweigerd|bestaat al",
-    "pt": r"falhou|falha|erros?|nao foi possivel|invalid[oa]s?|acesso negado|ja existe",
+    r"ya existe|cambios (se han|han sido|fueron) (descartad|perdid)os?",
+    "it": r"fallit[oa]|errori?|impossibile|non (e stato|puo|valid[oa]|riuscit[oa])|accesso negato|esiste gia|"
+    r"modifiche sono state (annullate|scartate)",
+    "nl": r"mislukt|fouten?|(kan|kon)\b.{0,60}\bniet|ongeldige?|toegang geweigerd|bestaat al|"
+    r"wijzigingen (zijn|werden) (geannuleerd|verworpen)",
+    "pt": r"falhou|falha|erros?|nao foi possivel|invalid[oa]s?|acesso negado|ja existe|"
+    r"alteracoes foram (descartad|perdid)as",
     "pl": r"nie (udalo|mozna|powiodlo)\b.*|blad|bledy|nieprawidlow\w+|odmowa dostepu|juz istnieje",
 }
 
@@ -56,7 +60,7 @@ _WORDS = (
         r"nothing|none|no(?!\W*\d)(?!\W+(saved|stored|sent|added|created|imported|recorded)\b)",
         r"not( yet)?( been)?|n.t",
         r"was|were|been|successfully",
-        r"rejected|declined|refused|denied|discarded|reverted|undone|cancell?ed|ignored|skipped",
+        r"rejected|declined|refused|denied",
         r"except|apart from|partially|partly|but not",
     ),
     _Words(
@@ -65,7 +69,7 @@ _WORDS = (
         r"nichts|keine?|kein(e[mnr])",
         r"nicht",
         r"wurden?|worden|erfolgreich",
-        r"abgelehnt|verworfen|verweigert|zuruckgewiesen|storniert|ubersprungen",
+        r"abgelehnt|verweigert|zuruckgewiesen",
         r"ausser|ausgenommen|bis auf|teilweise",
     ),
     _Words(
@@ -74,7 +78,7 @@ _WORDS = (
         r"aucune?|rien",
         r"non|pas( ete)?",
         r"ete|avec succes",
-        r"(rejete|refuse|annule|abandonne|ignore)e?s?",
+        r"(rejete|refuse)e?s?",
         r"sauf|excepte|partiellement",
     ),
     _Words(
@@ -83,8 +87,8 @@ _WORDS = (
         r"ningun[oa]?|nada",
         r"no( se ha)?",
         r"sido|fue|fueron|correctamente",
-        r"(rechazad|cancelad|descartad|omitid)[oa]s?",
-        r"excepto|salvo|parcialmente",
+        r"(rechazad|denegad)[oa]s?",
+        r"excepto|salvo (el|la|los|las)|parcialmente",
     ),
     _Words(
         r"(salvat|modificat|creat|aggiunt|eliminat|inviat|importat|aggiornat)[oaie]",
@@ -92,7 +96,7 @@ _WORDS = (
         r"nessun[oa]?|niente",
         r"non",
         r"stat[oaie]|correttamente",
-        r"(rifiutat|annullat|scartat|respint|ignorat)[oaie]",
+        r"(rifiutat|respint)[oaie]",
         r"tranne|eccetto|parzialmente",
     ),
     _Words(
@@ -101,7 +105,7 @@ _WORDS = (
         r"niets|geen",
         r"niet",
         r"is|zijn|werd|werden|succesvol",
-        r"geweigerd|afgewezen|geannuleerd|overgeslagen|verworpen",
+        r"geweigerd|afgewezen",
         r"behalve|uitgezonderd|gedeeltelijk",
     ),
     _Words(
@@ -110,8 +114,8 @@ _WORDS = (
         r"nenhuma?|nada",
         r"nao( foi| foram)?",
         r"foi|foram|sido|com sucesso",
-        r"(rejeitad|recusad|cancelad|descartad|ignorad)[oa]s?",
-        r"exceto|salvo|parcialmente",
+        r"(rejeitad|recusad)[oa]s?",
+        r"exceto|excepto|parcialmente",
     ),
     _Words(
         r"(zapisan|zmienion|utworzon|dodan|usuniet|wyslan|zaimportowan|zaktualizowan)\w*",
@@ -119,7 +123,7 @@ _WORDS = (
         r"nic|zad(en|n\w*)",
         r"nie( zostal\w*)?",
         r"zostal\w*|pomyslnie",
-        r"(odrzucon|anulowan|odmowion|pominiet)\w*",
+        r"(odrzucon|odmowion)\w*",
         r"oprocz|z wyjatkiem|czesciowo",
     ),
 )
@@ -130,35 +134,81 @@ _NONE = re.compile(
 )
 _FAILURE = re.compile(rf"\b({'|'.join(_FAILS.values())})\b")
 _NEAR = r"[^.;,:!?]{0,40}"
+_NOT_WITH = "".join(rf"(?<!\b{word} )" for word in ("with", "mit", "avec", "con", "met", "com", "z"))
+"""Not after such a word, as in ``Order created with no discount applied``."""
 _NOT_DONE = re.compile(
     "|".join(
-        rf"\b({words.none}|0)\b{_NEAR}\b({words.done})\b|\b({words.done})\W+0\b|\b({words.no}) ({words.stored})\b|"
+        rf"{_NOT_WITH}\b({words.none})\b{_NEAR}\b({words.done})\b|\b({words.no}) ({words.stored})\b|"
         rf"\b({words.was}) ({words.refused})\b|\b({words.stored}) ({words.refused})\b|"
         rf"\b({words.done})\b.*\b({words.but})\b|\b({words.but}) ({words.done})\b"
         for words in _WORDS
     )
 )
-_DONE = re.compile(rf"\b({'|'.join(words.done for words in _WORDS)})\b")
-_COUNTED = re.compile(r"(?<![\w.,])(\w+ )?(\d+) ?(?:/|of|out of|von|de|sur|di|van|z|ze) ?(\d+)\b")
-_PLACES = frozenset({"step ", "page ", "part ", "schritt ", "seite ", "etape ", "paso ", "passo ", "stap ", "krok "})
-"""Words before a place such as ``Step 2 of 5``, which counts nothing."""
+_COMPLETED = f"(?:{'|'.join(words.done for words in _WORDS)})"
+_DONE = re.compile(rf"\b{_COMPLETED}\b")
+_ZERO = (
+    r"(?<![\w.,/#$€£-])(?<!\bvor )(?<!\bil y a )(?<!\bhace )(?<!\bha )"
+    r"0(?![.,:/]?\d)(?! ?[%$€£])(?! \w+ (?:ago|geleden|fa|temu|atras)\b)\b"
+)
+"""A count of nothing: no part of a number, of a time or of an amount, and not as in ``Updated 0 minutes ago``."""
+_NONE_DONE = re.compile(rf"{_ZERO}{_NEAR}\b{_COMPLETED}\b|\b{_COMPLETED}\W+{_ZERO}")
+_SOME_DONE = re.compile(
+    rf"(?:^|[,;:.(]|\b(?:and|und|et|y|e|en|i)\b) ?[1-9]\d*(?: \w+){{0,2}} (?!processed|uploaded){_COMPLETED}\b|"
+    rf"\b(?!processed|uploaded){_COMPLETED}\W{{1,2}}[1-9]\d*\b(?! ?/)"
+)
+"""A count of things that were done, as in ``5 created, 0 updated``."""
+_COUNTED = re.compile(
+    r"(?<![\w.,/#])(?:(?P<before>(?:no|nr)\.|\w+:?) )?(?P<part>\d+(?:[.,]\d{3})*)"
+    r" ?(?P<of>/|of|out of|von|de|sur|di|van|z|ze) ?(?P<all>\d+(?:[.,]\d{3})*)\b(?!/|,? \d\d?:\d\d)"
+    r"(?P<things> (?:records?|items?|rows?|files?|entries|lines?|changes|datensatze?n?|eintrage|zeilen|lignes|elements|"
+    rf"registros|filas|righe|elementi|rijen|regels|linhas|itens|rekord\w*|wiersz\w*|pozycj\w*|[a-z]{{3,}}s|{_COMPLETED})\b)?"
+)
+_BEFORE_COUNTS = re.compile(
+    r"only|just|successfully|erfolgreich|nur|seulement|solo|slechts|alleen|apenas|somente|tylko|[^:]*:|"
+)
+"""What may stand before counts, besides a word such as *saved*: nothing, or a word with a colon."""
+_DATED = re.compile(
+    rf"\b(?:last|zuletzt|derniere?|ultima|ultimo|laatst|ostatnio) {_COMPLETED}\b|\b(?:created|updated|modified|changed|"
+    r"erstellt|geandert|aktualisiert|(?:modifie|cree)e?s?|(?:modificad|cread|modificat|creat|alterad|criad|atualizad)[oaie]s?|"
+    r"aangemaakt|gewijzigd|bijgewerkt|(?:utworzon|zmienion)\w*):? \d"
+)
+"""Words before the day of a change, as in ``Last saved 11/29`` and ``Updated 11/29``."""
 
 
 def says_failure(text: str) -> bool:
     """Return whether a text is a message that something failed or was not done.
 
-    ``No errors`` and a single word are none.
+    ``No errors`` and a single word are none, but ``Saved 0/1`` is one.
     """
     parts = unicodedata.normalize("NFKD", text.casefold().translate(str.maketrans("ł", "l")))
-    plain = _NONE.sub(" ", "".join(each for each in parts if not unicodedata.combining(each)))
-    if len(re.findall(r"[^\W\d_]+", plain)) < 2:
-        return False
-    return bool(_FAILURE.search(plain) or _NOT_DONE.search(plain)) or _counts_fewer(plain)
+    plain = _NONE.sub(" ", " ".join("".join(each for each in parts if not unicodedata.combining(each)).split()))
+    if _counts_fewer(plain):
+        return True
+    is_label = len(re.findall(r"[^\W\d_]+", plain)) < 2
+    return not is_label and bool(_FAILURE.search(plain) or _NOT_DONE.search(plain) or _counts_none(plain))
+
+
+def _counts_none(plain: str) -> bool:
+    """Return whether a text says that nothing was done, as in ``0 rows updated``, and counts nothing else as done."""
+    return _NONE_DONE.search(plain) is not None and _SOME_DONE.search(plain) is None
 
 
 def _counts_fewer(plain: str) -> bool:
     """Return whether a text says that fewer things were done than there are, as in ``Imported 3 of 5 items``."""
-    if not _DONE.search(plain):
+    return _DONE.search(plain) is not None and any(_is_fewer(found, plain) for found in _COUNTED.finditer(plain))
+
+
+def _is_fewer(found: re.Match[str], plain: str) -> bool:
+    """Return whether two numbers count fewer things than there are.
+
+    ``Record 3 of 5`` is a place. ``11/29`` may be a date, if no words show that things are counted.
+    """
+    part, whole = (re.sub(r"\D", "", found[name]) for name in ("part", "all"))
+    before = found["before"] or ""
+    is_done = _DONE.fullmatch(before.rstrip(":")) is not None
+    if int(part) >= int(whole) or not (is_done or _BEFORE_COUNTS.fullmatch(before)):
         return False
-    counts = [found for found in _COUNTED.finditer(plain) if found[1] not in _PLACES]
-    return any(int(found[2]) < int(found[3]) for found in counts)
+    may_be_date = found["of"] == "/" and 1 <= int(part) <= 12 and int(whole) <= 31
+    if not may_be_date or found["things"]:
+        return True
+    return is_done and not part.startswith("0") and _DATED.search(plain) is None
