@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from holo_tasks.compiler.targets import is_of_item, is_readable, templated
-from holo_tasks.core.texts.failure_words import says_failure
+from holo_tasks.core.texts.failure_words import says_failure, without_accents
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import PLACEHOLDER, Value, convert, read_values
 from holo_tasks.vision.screen_text import Line, Sight, on_row, overlap
@@ -115,16 +115,26 @@ def is_asked_for(answer: str, goal: str) -> bool:
 _REPORTS = frozenset({"done", "all done", "finished", "completed", "complete", "task completed", "task complete"})
 _WANTS_ANSWER = re.compile(
     r"\?|\b(?:answers?|tell|say|reports?|returns?|repl(?:y|ies)|respond|output|give|read|whether|if|unless|which|what|when"
-    r"|how|check|look|verify|count|compare)\b",
-    re.IGNORECASE,
+    r"|who|where|how|check|look|verify|count|compare|find|see|determine|decide|confirm|ensure|(?:make|be) sure|identify"
+    r"|calculate|review|inspect|validate|in case|as long as|provided|depending|until|otherwise|else|either|or|except"
+    r"|only|need(?:s|ed)?|necessary|any|falls|wenn|ob|sofern|soweit|sonst|nur|\w*pruf\w*|si|sinon|verifi\w*|se|senao"
+    r"|altrimenti|jesli|jezeli|sprawdz\w*|als|indien|controleer|anders)\b"
 )
 """Words of a task that may ask for something, or for a choice."""
+_IS_ENGLISH = re.compile(
+    r"\b(?:the|this|that|these|those|its?|and|with|from|into|"
+    r"(?:add|book|change|close|create|delete|enter|make|open|put|remove|send|set|store|write) (?:an?|all))\b"
+)
+"""Words by which a task is in English. Words such as *in*, *to* and *a* are words of other languages, too."""
 
 
 def reports_done(answer: str, goal: str) -> bool:
-    """Return whether an answer only says that the work is done, to a task that neither asks nor leaves a choice."""
-    said = answer.strip().rstrip(".!").casefold()
-    return bool(goal.strip()) and said in _REPORTS and _WANTS_ANSWER.search(goal) is None
+    """Return whether an answer only says that the work is done, to a task that neither asks nor leaves a choice.
+
+    The words that ask are known in English, so a task in another language may ask for anything.
+    """
+    said, task = answer.strip().rstrip(".!").casefold(), without_accents(goal)
+    return said in _REPORTS and _IS_ENGLISH.search(task) is not None and _WANTS_ANSWER.search(task) is None
 
 
 def _is_implied_by_screen(name: str, leaves: Sequence[Any], others: Sequence[RecordedAnswer]) -> bool:

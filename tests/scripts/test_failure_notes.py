@@ -118,7 +118,7 @@ def test_words_of_a_success_may_say_that_nothing_was_done(text: str) -> None:
             "Created on 05/11/2026 by Anna",
             "Last saved 11/29",
             "Updated 11/29",
-            "Order updated 03/15",
+            "Draft saved 03/15",
             "Draft saved 5/12 10:30",
         ),
         *("3/12: order created", "Record 1 of 12 updated", "Record 3 of 5 saved", "Added row 3 of 5"),

@@ -175,13 +175,18 @@ _DATED = re.compile(
 """Words before the day of a change, as in ``Last saved 11/29`` and ``Updated 11/29``."""
 
 
+def without_accents(text: str) -> str:
+    """Return a text on one line, without case and accents."""
+    parts = unicodedata.normalize("NFKD", text.casefold().translate(str.maketrans("ł", "l")))
+    return " ".join("".join(each for each in parts if not unicodedata.combining(each)).split())
+
+
 def says_failure(text: str) -> bool:
     """Return whether a text is a message that something failed or was not done.
 
     ``No errors`` and a single word are none, but ``Saved 0/1`` is one.
     """
-    parts = unicodedata.normalize("NFKD", text.casefold().translate(str.maketrans("ł", "l")))
-    plain = _NONE.sub(" ", " ".join("".join(each for each in parts if not unicodedata.combining(each)).split()))
+    plain = _NONE.sub(" ", without_accents(text))
     if _counts_fewer(plain):
         return True
     is_label = len(re.findall(r"[^\W\d_]+", plain)) < 2
