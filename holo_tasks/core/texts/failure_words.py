@@ -151,10 +151,10 @@ _ZERO = (
     r"0(?![.,:/]?\d)(?! ?[%$€£])(?! \w+ (?:ago|geleden|fa|temu|atras)\b)\b"
 )
 """A count of nothing: no part of a number, of a time or of an amount, and not as in ``Updated 0 minutes ago``."""
-_NONE_DONE = re.compile(rf"{_ZERO}{_NEAR}\b{_COMPLETED}\b|\b{_COMPLETED}\W+{_ZERO}")
+_NONE_DONE = re.compile(rf"{_ZERO}{_NEAR}\b{_COMPLETED}\b|\b{_COMPLETED}:? {_ZERO}")
 _SOME_DONE = re.compile(
-    rf"(?:^|[,;:.(]|\b(?:and|und|et|y|e|en|i)\b) ?[1-9]\d*(?: \w+){{0,2}} (?!processed|uploaded){_COMPLETED}\b|"
-    rf"\b(?!processed|uploaded){_COMPLETED}\W{{1,2}}[1-9]\d*\b(?! ?/)"
+    rf"(?:^|[,;:.(]|\b(?:and|und|et|y|e|en|i)\b) ?[1-9]\d*(?: \w+){{0,2}} (?!processed|uploaded){_COMPLETED}\b(?!:)|"
+    rf"\b(?!processed|uploaded){_COMPLETED}:? [1-9]\d*\b(?! ?/)"
 )
 """A count of things that were done, as in ``5 created, 0 updated``."""
 _COUNTED = re.compile(
@@ -164,13 +164,14 @@ _COUNTED = re.compile(
     rf"registros|filas|righe|elementi|rijen|regels|linhas|itens|rekord\w*|wiersz\w*|pozycj\w*|[a-z]{{3,}}s|{_COMPLETED})\b)?"
 )
 _BEFORE_COUNTS = re.compile(
-    r"only|just|successfully|erfolgreich|nur|seulement|solo|slechts|alleen|apenas|somente|tylko|[^:]*:|"
+    r"to|an|only|just|successfully|erfolgreich|nur|seulement|solo|slechts|alleen|apenas|somente|tylko|[^:]*:|"
 )
 """What may stand before counts, besides a word such as *saved*: nothing, or a word with a colon."""
 _DATED = re.compile(
-    rf"\b(?:last|zuletzt|derniere?|ultima|ultimo|laatst|ostatnio) {_COMPLETED}\b|\b(?:created|updated|modified|changed|"
-    r"erstellt|geandert|aktualisiert|(?:modifie|cree)e?s?|(?:modificad|cread|modificat|creat|alterad|criad|atualizad)[oaie]s?|"
-    r"aangemaakt|gewijzigd|bijgewerkt|(?:utworzon|zmienion)\w*):? \d"
+    rf"\b(?:last|zuletzt|derniere?|ultima|ultimo|laatst|ostatnio) {_COMPLETED}\b|"
+    r"\b(?:created|updated|modified|changed|booked|gebucht|erstellt|geandert|aktualisiert|(?:modifie|cree)e?s?|"
+    r"(?:modificad|cread|modificat|creat|alterad|criad|atualizad)[oaie]s?|aangemaakt|gewijzigd|bijgewerkt|"
+    r"(?:utworzon|zmienion)\w*):? \d"
 )
 """Words before the day of a change, as in ``Last saved 11/29`` and ``Updated 11/29``."""
 
