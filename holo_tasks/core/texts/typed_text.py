@@ -68,6 +68,10 @@ _ARITHMETIC = re.compile(r"[\d\s.,()]+(?:[-+*/×÷^]\s*[\d\s.,()]+)+=?")
 _ADDRESS = re.compile(
     r"\w[\w+.-]*://\S*|(?:about|data|file):\S+|localhost\S*|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[:/]\S*)?"
 )
+_NEGATIVE = re.compile(
+    r"[()\[\]<>\u2010-\u2015\u2212\ufe63\uff08\uff09\uff0d]|(?<![a-z])(?:cr|dr|credit|debit)(?![a-z])"
+)
+"""What stands around a negative amount in place of a minus in ASCII, in small letters. It is no unit."""
 _LOOK_ALIKE = str.maketrans("oliszbgq", "01152899")
 
 
@@ -136,8 +140,8 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
         _kind(typed, "" if write.overwrite else plain(before), plain(held), in_cell) for typed in _forms(write.text)
     ]
     found: Kind = min(kinds, key=RANK.index, default="unread")
-    if found == "reformatted" and signs_of(plain(held)) == signs_of(plain(before)):
-        found = "formatted"  # the unit is the field's own
+    if found == "reformatted" and _has_own_unit(plain(write.text), plain(before), plain(held)):
+        found = "formatted"
     if found in ("exact", "formatted", "unread"):
         return found
     if entered and not plain(held):
@@ -158,14 +162,20 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
     kind = compare(Write(text=typed, overwrite=True), before, held, in_cell=in_cell)
     if is_date(typed) and is_date(held):
         return not may_be_same_date(typed, held)
-    if plain(held) == plain(before) and kind not in SAME_VALUE | {"case", "completed"}:
+    same = kind in SAME_VALUE | {"case", "completed"} or _is_explained(plain(typed), plain(held))
+    if plain(held) == plain(before) and not same:
         return True
     if numbers_of(typed):
         sizes = {abs(number) for number in numbers_of(held)}
-        same = kind in SAME_VALUE or not sizes.isdisjoint(map(abs, numbers_of(typed)))
-        return bool(sizes) and not same
+        is_size = kind in SAME_VALUE or not sizes.isdisjoint(map(abs, numbers_of(typed)))
+        return bool(sizes) and not is_size
     has_digits = any(map(str.isdigit, typed))
     return kind in ("cut_off", "lost") or (kind in ("completed", "corrected") and not has_digits)
+
+
+def _is_explained(typed: str, held: str) -> bool:
+    """Say whether a field shows a text that begins with a letter, such as a code, and what it stands for."""
+    return typed[:1].isalpha() and held.startswith(f"{typed} ") and not _NEGATIVE.search(held.casefold())
 
 
 def compare_seen(typed: str, read: str) -> Kind:
@@ -264,6 +274,12 @@ def _relation(typed: str, text: str, in_cell: bool) -> Kind:
     if SequenceMatcher(None, one, other, autojunk=False).ratio() >= LIKE:
         return "corrected"
     return "another"
+
+
+def _has_own_unit(typed: str, before: str, held: str) -> bool:
+    """Say whether a field only added the unit that it had before to a number that was typed without any."""
+    same = signs_of(held) == signs_of(before)
+    return same and not signs_of(typed) and not _NEGATIVE.search(held.casefold())
 
 
 def _is_inserted(typed: str, before: str, held: str) -> bool:

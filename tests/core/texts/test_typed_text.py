@@ -216,6 +216,32 @@ def test_the_unit_of_a_field_is_no_difference_and_a_new_one_is() -> None:
     assert compare(Write("42", overwrite=True), "0 kg", "24 kg") not in SAME_VALUE
 
 
+@pytest.mark.parametrize(
+    ("typed", "before", "held"),
+    [
+        ("50 EUR", "10 $", "50 $"),
+        ("100 EUR", "50 $", "100 $"),
+        ("50 kg", "3 lb", "50 lb"),
+        ("5 %", "0.05", "5"),
+        ("100 USD", "", "100"),
+        ("50", "(10)", "(50)"),
+        ("50", "10 CR", "50 CR"),
+        ("50", "10 EUR dr", "50 EUR dr"),
+        ("50", "\u221210", "\u221250"),
+    ],
+)
+def test_a_field_gives_no_number_another_unit_or_sign(typed: str, before: str, held: str) -> None:
+    assert compare(Write(typed, overwrite=True), before, held) == "reformatted"
+
+
+@pytest.mark.parametrize(
+    ("typed", "before", "held"),
+    [("42", " kg", "42 kg"), ("5", "$ 3", "$ 5"), ("5", "3 crates", "5 crates"), ("100 USD", "5 USD", "100.00 USD")],
+)
+def test_a_number_without_a_unit_takes_the_one_of_its_field(typed: str, before: str, held: str) -> None:
+    assert compare(Write(typed, overwrite=True), before, held) == "formatted"
+
+
 def test_only_a_sum_or_an_address_shows_its_result_after_enter() -> None:
     assert compare(Write("1+1", press_enter=True), "", "2") == "unread"
     assert compare(Write("1+1", press_enter=True), "", "Paris") == "another"
