@@ -12,8 +12,9 @@ _SIGNS = re.compile(r"[^\d.,'’\s+\-eE]|(?<!\d)[eE]|[eE](?![+-]?\d)")
 _NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,'’\s])\d{3})(?:\1\d{3})*")
 _DATE = re.compile(r"(\d{1,4})([./\-\s])(\d{1,2})\2(\d{1,4})")
-_TIME = re.compile(r"(\d{1,2})[:h]([0-5]\d)")
-_CLOCK = re.compile(r"(\d{1,2})[:.h](\d{2})(?:[:.](\d{2}))?\s*([ap]\.?m\.?)?", re.IGNORECASE)
+_CLOCK = re.compile(r"(\d{1,2})([:.h])([0-5]\d)(?:[:.]([0-5]\d))?\s*([ap]\.?m\.?)?", re.IGNORECASE)
+_HALF_DAY = 12 * 60 * 60
+"""Seconds before noon."""
 EXACT_DIGITS = 6
 """Accessibility tells the number of a spin button with six significant digits."""
 
@@ -86,10 +87,16 @@ def may_be_same_date(one: str, other: str) -> bool:
     return any(day.year >= 1000 and (day.year % 100, day.month, day.day) in in_century for day in second)
 
 
-def times_of(text: str) -> set[tuple[int, int]]:
-    """Return the hour, without its half of the day, and the minute of a time such as ``14:30`` or ``2h30``."""
-    found = _TIME.fullmatch(text.strip())
-    return {(int(found[1]) % 12, int(found[2]))} if found and int(found[1]) < 24 else set()
+def times_of(text: str) -> set[int]:
+    """Return the seconds of the day that a time such as ``14:30`` or ``2h30`` may mean; empty if it is no time.
+
+    A time up to ``12:59`` without ``am`` or ``pm`` may be in either half of the day.
+    """
+    second = _second_of(text)
+    if second is None:
+        return set()
+    either = _HALF_DAY // 12 <= second < _HALF_DAY // 12 * 13 and "m" not in text.casefold()
+    return {second, (second + _HALF_DAY) % (2 * _HALF_DAY)} if either else {second}
 
 
 def same_time(one: str, other: str) -> bool:
@@ -105,15 +112,18 @@ def days_of(text: str) -> set[datetime.date]:
 
 
 def _second_of(text: str) -> int | None:
-    """Return the second of the day that a time of day means, ``None`` if the text is no time."""
+    """Return the second of the day that a time of day means, ``None`` if the text is no time.
+
+    Hour and minute with only a point between them are a time with ``am`` or ``pm``, and a decimal number without.
+    """
     found = _CLOCK.fullmatch(text.strip())
     if found is None:
         return None
-    hour, half = int(found[1]), (found[4] or "").lower()[:1]
-    if half and not 1 <= hour <= 12:
+    hour, half = int(found[1]), (found[5] or "").lower()[:1]
+    if not (1 <= hour <= 12 if half else hour < 24 and found[2] != "."):
         return None
     hour = hour % 12 + (12 if half == "p" else 0) if half else hour
-    return (hour * 60 + int(found[2])) * 60 + int(found[3] or 0)
+    return (hour * 60 + int(found[3])) * 60 + int(found[4] or 0)
 
 
 def _readings(mantissa: str) -> list[tuple[str, str]]:

@@ -165,7 +165,7 @@ class _Meanings:
     rough: frozenset[str] = frozenset()
     """The numbers with as many digits as programs tell."""
     days: frozenset[datetime.date] = frozenset()
-    times: frozenset[tuple[int, int]] = frozenset()
+    times: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
