@@ -50,13 +50,17 @@ def same_number(one: str, other: str) -> bool:
 
 def is_rounded(typed: str, shown: str) -> bool:
     """Say whether a number is shown with fewer decimals than it was typed with, as the cell of a sheet does."""
-    decimals = {len(fraction) for _, fraction in _readings(_SIGNS.sub("", shown).strip().lstrip("+-"))}
     return any(
         abs(a - b) <= 0.5 * 10.0**-places + 1e-12
-        for places in decimals
+        for places in decimals_of(shown)
         for a in numbers_of(typed)
         for b in numbers_of(shown)
     )
+
+
+def decimals_of(text: str) -> set[int]:
+    """Return how many decimals a number has, for each way to read its separators."""
+    return {len(fraction) for _, fraction in _readings(_SIGNS.sub("", text).strip().lstrip("+-"))}
 
 
 def same_date(one: str, other: str) -> bool:

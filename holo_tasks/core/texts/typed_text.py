@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.texts.outside_text import defused, is_placeholder
 from holo_tasks.core.texts.same_value import (
+    decimals_of,
     is_date,
     is_rounded,
     may_be_same_date,
@@ -72,6 +73,7 @@ _NEGATIVE = re.compile(
     r"[()\[\]<>\u2010-\u2015\u2212\ufe63\uff08\uff09\uff0d]|(?<![a-z])(?:cr|dr|credit|debit)(?![a-z])"
 )
 """What stands around a negative amount in place of a minus in ASCII, in small letters. It is no unit."""
+_MINUS = re.compile(r"(?<!\w)[-\u2010-\u2015\u2212\ufe63\uff0d]\s*[\d.,]")
 _LOOK_ALIKE = str.maketrans("oliszbgq", "01152899")
 
 
@@ -303,10 +305,12 @@ def _added_text(before: str, held: str) -> str:
 def _is_masked(typed: str, text: str) -> bool:
     """Say whether a mask has put separators into a phone number or a code as ``ABC-12``; amounts do not count.
 
-    A mask may put other separators in the place of those of a long number, as in ``(555) 123-4567`` for
-    ``555 123 4567``.
+    A typed number with decimals or a minus is an amount. A mask may put other separators in the place of those of a
+    long number, as in ``(555) 123-4567`` for ``555 123 4567``.
     """
     if not any(sign.isdigit() for sign in typed) or _letters(text) != _letters(typed):
+        return False
+    if numbers_of(typed) and (any(decimals_of(typed)) or _MINUS.search(typed)):
         return False
     if numbers_of(typed) and numbers_of(text) and not _CODE.fullmatch(text):
         return False
