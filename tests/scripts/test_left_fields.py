@@ -113,6 +113,13 @@ def test_a_field_with_the_keyboard_or_without_a_text_or_out_of_sight_is_left_alo
         ("1.5.24", "01.05.0024", True),
         ("31.5.98", "31.05.0098", True),
         ("31.5.24", "31.05.1924", False),  # the program chooses the century
+        ("12-34-56", "12 34 56", False),  # no dates
+        ("20-00-00", "20 00 00", False),
+        ("1.2.3", "1 2 3", False),
+        ("40-47-84", "40-47-84", False),
+        ("555-12-3456", "555-12-3456", False),
+        ("31.05.2024", "00.00.0000", True),
+        ("31.02.2024", "02.03.2024", True),
         ("5.3.2026", "March 5, 2026", False),
         ("12-34 A", "12-34 A Adler Ltd", False),
         ("today", "2026-03-05", False),

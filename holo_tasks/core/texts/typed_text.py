@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.texts.outside_text import defused, is_placeholder
 from holo_tasks.core.texts.same_value import (
+    days_of,
     decimals_of,
     is_date,
     is_rounded,
@@ -162,7 +163,7 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
     ``P-4 (Adler Ltd)``. It may also put back the text that the field held ``before``.
     """
     kind = compare(Write(text=typed, overwrite=True), before, held, in_cell=in_cell)
-    if is_date(typed) and is_date(held):
+    if is_date(typed) and is_date(held) and (days_of(typed) or days_of(held)):
         return not may_be_same_date(typed, held)
     same = kind in SAME_VALUE | {"case", "completed"} or _is_explained(plain(typed), plain(held))
     if plain(held) == plain(before) and not same:
