@@ -83,7 +83,8 @@ def typed(
     # A value that no type was written for is a text.
     fields |= {name: (str, value) for name, value in usual.items() if name not in kinds}
     checked = checked_by(create_model("Values", __config__=_CLOSED, **fields), f"The goal {goal!r}", values)
-    keys = {name: str(values[name]).strip() for name in kinds if _has_leading_zero(values.get(name))}
+    given = {**usual, **values}
+    keys = {name: str(given[name]).strip() for name in kinds if _has_leading_zero(given.get(name))}
     written = {name: _written(getattr(checked, name)) for name in fields}
     return {name: keys.get(name, value) if kinds.get(name) == "int" else value for name, value in written.items()}
 

@@ -60,6 +60,13 @@ def test_a_list_of_steps_says_that_its_next_step_does_not_fit() -> None:
 @pytest.mark.parametrize(("given", "written"), [("0042", "0042"), (" 007 ", "007"), ("42", 42), (42, 42), ("0", 0)])
 def test_a_number_with_leading_zeros_is_typed_as_it_is(given: object, written: object) -> None:
     assert typed("clock", {"number": "int"}, {"number": given}) == {"number": written}
+    if isinstance(given, str):
+        assert typed("clock", {"number": "int"}, {}, {"number": given}) == {"number": written}
+
+
+def test_a_given_number_replaces_a_default_with_leading_zeros() -> None:
+    assert typed("clock", {"number": "int"}, {"number": "42"}, {"number": "0042"}) == {"number": 42}
+    assert typed("clock", {"number": "int"}, {"number": "0042"}, {"number": "42"}) == {"number": "0042"}
 
 
 @pytest.mark.parametrize("given", ["1_000", "+42", "42.0", "4 2", "x", ""])
