@@ -9,11 +9,10 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from holo_tasks.core.texts.outside_text import strings_in
 from holo_tasks.core.texts.same_value import EXACT_DIGITS, days_of, numbers_of, times_of
 from holo_tasks.core.texts.task_sentences import entered_numbers, recipients
 
@@ -55,16 +54,17 @@ class TaskValues:
 
     @classmethod
     def of(cls, goal: str, data: Mapping[str, Any] | None = None) -> Self:
-        """Return the values of a goal and its data. A task with many values gets none."""
-        text = _PLACEHOLDER.sub(" ", goal)
-        entries = [one.strip() for one in _entries(data or {}, text)]
-        quoted = [next(filter(None, found.groups())).strip() for found in _QUOTED.finditer(text)]
-        tokens = [token for token in _tokens(_QUOTED.sub(" ", text)) if _is_specific(token)]
-        short = [one for one in entries if "\n" not in one and "{{" not in one]
-        asked = [*_ADDRESS.findall(text), *entered_numbers(text), *recipients(_QUOTED.sub(" ", text))]
-        found = dict.fromkeys((*quoted, *tokens, *asked, *short))
-        values = [one for one in found if len(one) <= LONGEST and loose(one)]
-        return cls("\n".join([text, *entries]), tuple(values) if len(values) <= MOST_VALUES else (), text)
+        """Return the values of a goal and its data. A task with many values gets none.
+
+        If all data are too many, only those that the goal names count.
+        """
+        text, given = _PLACEHOLDER.sub(" ", goal), data or {}
+        entries = [one.strip() for one in _entries(given, text, every=_enters_all(text))]
+        values = _values(text, entries)
+        if len(values) > MOST_VALUES:
+            entries = [one.strip() for one in _entries(given, text, every=False)]
+            values = _values(text, entries)
+        return cls("\n".join([text, *entries]), values if len(values) <= MOST_VALUES else (), text)
 
     def missing_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the values that are in none of the texts, in any format of a number or a date."""
@@ -125,16 +125,66 @@ _CHOICES = frozenset({"yes", "no", "true", "false", "on", "off", "ja", "nein", "
 """Entries that a check box shows, and no text."""
 
 
-def _entries(data: Mapping[str, Any], goal: str) -> Iterable[str]:
-    """Yield the texts and numbers of the data whose names the goal mentions; of all data if it has them entered."""
-    said, every = loose(goal), _ALL_DATA.search(goal) is not None and _COMPARES.search(goal) is None
+_INTERNAL = frozenset({"id", "url", "uri", "link"})
+"""Names of entries that a program may not show. They count only if the goal has them as words."""
+_URL = re.compile(r"(?:\w[\w+.-]*://|www\.)\S+", re.IGNORECASE)
+
+
+def _values(text: str, entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the values of a goal and of the entries of its data."""
+    quoted = [next(filter(None, found.groups())).strip() for found in _QUOTED.finditer(text)]
+    tokens = [token for token in _tokens(_QUOTED.sub(" ", text)) if _is_specific(token)]
+    short = [one for one in entries if "\n" not in one and "{{" not in one]
+    asked = [*_ADDRESS.findall(text), *entered_numbers(text), *recipients(_QUOTED.sub(" ", text))]
+    found = dict.fromkeys((*quoted, *tokens, *asked, *short))
+    return tuple(one for one in found if len(one) <= LONGEST and loose(one))
+
+
+def _enters_all(goal: str) -> bool:
+    """Say whether a goal has all its data entered."""
+    return _ALL_DATA.search(goal) is not None and _COMPARES.search(goal) is None
+
+
+def _entries(data: Mapping[str, Any], goal: str, every: bool) -> Iterator[str]:
+    """Yield the texts and numbers of the data whose names the goal mentions, or of all data that programs show."""
     for name, value in data.items():
-        if loose(name) not in said and (not every or str(value).strip().casefold() in _CHOICES):
+        is_named = _is_named(name, goal)
+        if not is_named and not (every and _is_shown(name, value)):
             continue
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield str(value)
+        elif isinstance(value, str):
+            yield value
         else:
-            yield from strings_in(value)
+            yield from _texts_in(value)
+
+
+def _is_named(name: str, goal: str) -> bool:
+    """Say whether a goal mentions the name of an entry."""
+    if loose(name) in _INTERNAL:
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", goal, re.IGNORECASE) is not None
+    return loose(name) in loose(goal)
+
+
+def _is_shown(name: str, value: Any) -> bool:
+    """Say whether a program probably shows an entry as a text once it was entered."""
+    if isinstance(value, str) and _URL.fullmatch(value.strip()):
+        return False
+    return loose(name) not in _INTERNAL and str(value).strip().casefold() not in _CHOICES
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of lists and dictionaries at any depth, without names of entries."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            if _is_shown(name, one):
+                yield from _texts_in(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            if _is_shown("", one):
+                yield from _texts_in(one)
 
 
 def _tokens(text: str) -> list[str]:

@@ -48,6 +48,28 @@ def test_values_are_quoted_texts_specific_numbers_and_named_data(goal: str, data
     assert TaskValues.of(goal, data).values == values
 
 
+MANY = {f"entry{number}": f"R-{number:04}" for number in range(MOST_VALUES)} | {"caller": "Rolf"}
+NESTED = {"id": "77a", "place": {"city": "Bern", "Url": "/p/7", "tags": ["red", "yes"]}, "page": "https://x.example/p"}
+
+
+@pytest.mark.parametrize(
+    ("goal", "data", "values"),
+    [
+        ("Store the caller with this data.", MANY, ("Rolf",)),
+        ("Store a ticket with this data.", MANY, ()),
+        ("Store the caller with this data.", {"caller": "Rolf", "machine": "M7"}, ("Rolf", "M7")),
+        ("Store a record with this data.", NESTED, ("Bern", "red")),
+        ("Store the place.", NESTED, ("Bern", "red")),
+        ("Did you provide it? Store the place.", NESTED, ("Bern", "red")),
+        ("Store the ID.", NESTED, ("77a",)),
+        ("Enter the page.", NESTED, ("https://x.example/p",)),
+        ("Pay it with this data.", {"amount": 84.5, "id": 4711, "site": "www.x.example"}, ("84.5",)),
+    ],
+)
+def test_of_the_data_only_what_may_be_entered_is_a_value(goal: str, data: Any, values: tuple[str, ...]) -> None:
+    assert TaskValues.of(goal, data).values == values
+
+
 @pytest.mark.parametrize(
     ("texts", "missing"),
     [
