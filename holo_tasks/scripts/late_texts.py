@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements.elements import Element
+from holo_tasks.core.elements.typed_field import is_same, same_field_in
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.screen_text import Sight, matches, on_row
 
@@ -65,14 +67,23 @@ def _clicked(past: Sequence[Turn], sight: Sight) -> Box | None:
 
 
 def _appeared(text: str, place: Box | None, before: Sight, now: Sight) -> bool:
-    """Return whether the focused field has the text now, or a text at the height of the last click is new and equal."""
+    """Return whether the focused field took the text, or a text at the height of the last click is new and equal."""
     focused = None if now.elements is None else now.elements.focused()
     if focused is not None and focused.value:
-        return focused.value == text
+        return focused.value == text and not _held(text, focused, before)
     if place is None or len(text.strip()) < SHORTEST:
         return False
-    old, new = (
-        [line for line in sight.lines if on_row(line.box, place) and matches(text, line.text)]
-        for sight in (before, now)
-    )
-    return bool(new) and not old
+    return _shows(text, place, now) and not _shows(text, place, before)
+
+
+def _held(text: str, field: Element, before: Sight) -> bool:
+    """Return whether a field may have held the text before it was typed: it did, or it is not known."""
+    if before.elements is None:
+        return _shows(text, field.box, before)
+    same = (each for each in before.elements.elements if is_same(field, each))
+    was = next(same, None) or same_field_in(field, before.elements)
+    return was is None or was.value == text
+
+
+def _shows(text: str, place: Box, sight: Sight) -> bool:
+    return any(on_row(line.box, place) and matches(text, line.text) for line in sight.lines)

@@ -8,6 +8,7 @@ import pytest
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.elements.typed_field import EDITABLE
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.late_texts import NOT_TYPED
 from holo_tasks.scripts.playbook import parse_playbook
@@ -65,6 +66,43 @@ def test_a_text_that_is_shown_late_is_not_typed_again(late: Sight, withheld: boo
 def test_a_text_that_did_not_arrive_is_typed_again(sight: Sight) -> None:
     brain = typed_in_vain(screen(("mem:.", 41)), withheld=False)
     assert next_call(brain, sight) == ("write", "file:north")
+
+
+def form(focused: str, *, top: int = 38, **values: str) -> Sight:
+    """Return a form with two fields in a row each, one of which has the keyboard."""
+    fields = []
+    for number, (name, value) in enumerate(values.items()):
+        states = frozenset({SHOWING, EDITABLE, *(["focused"] if name == focused else [])})
+        box = Box(90, top + 42 * number, 200, 22)
+        fields.append(Element(number, "text field", name, states, box, -1, "db", 1, value))
+    return replace(screen(), elements=ElementTree(tuple(fields)))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "call"),
+    [
+        (form("low", low="file:north", high=""), form("low", low="file:north", high=""), ("write", "file:north")),
+        (form("high", low="file:north", high=""), form("low", low="file:north", high=""), ("write", "file:north")),
+        (screen(("file:north", 41)), form("low", low="file:north", high=""), ("write", "file:north")),
+        (screen(), form("new", old="", new="file:north"), ("click", "Ok")),
+        (form("low", low="", high="file:north"), form("low", low="file:north", high="file:north"), ("click", "Ok")),
+        (form("low", low="mem:.", high=""), form("low", low="file:north", high=""), ("click", "Ok")),
+        (form("low", low=""), form("low", top=70, low="file:north"), ("click", "Ok")),
+        (form("low", low="file:north"), form("low", top=70, low="file:north"), ("write", "file:north")),
+    ],
+    ids=[
+        "another field",
+        "moved to another field",
+        "shown before",
+        "no tree before",
+        "both",
+        "replaced",
+        "moved",
+        "same",
+    ],
+)
+def test_only_a_field_that_did_not_hold_the_text_has_taken_it(before: Sight, now: Sight, call: tuple[str, str]) -> None:
+    assert next_call(typed_in_vain(before, withheld=False), now) == call
 
 
 def test_a_text_that_was_there_before_is_no_sign_that_it_arrived() -> None:
