@@ -213,10 +213,13 @@ class ReadBack:
     async def _completed(
         self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
     ) -> TypedText | None:
-        """Return the text that a program has made of the typed one, if its picture shows that, as in a sheet."""
-        if services.field_text is None:
+        """Return the text that a program has made of the typed one, if its picture shows that, as in a sheet.
+
+        After a press on a point, the picture does not tell of a completed text.
+        """
+        if services.field_text is None or write.at is not None:
             return None
-        seen = await services.field_text(before.redacted, after.redacted, write.at)
+        seen = await services.field_text(before.redacted, after.redacted, None)
         if seen is None or not seen.is_completed or (services.text_filter or str)(seen.text) != seen.text:
             return None
         found = _compare_with_ocr_text(write, seen)
@@ -255,9 +258,17 @@ def _compare_with_ocr_text(write: Write, seen: FieldText | None) -> TypedText:
     kind = compare_seen(write.text, text)
     # The field may contain a unit or a button, and the end of a long text may be out of sight.
     doubtful = (kind == "completed" and not seen.was_empty) or (kind != "exact" and seen.is_full)
+    # A completed text begins with the typed one. A new text elsewhere with a colored end contains it at most.
+    doubtful = doubtful or (seen.is_completed and not _begins_with(text, write.text))
     if doubtful or (write.press_enter and kind == "lost"):
         return unsure
     return replace(unsure, kind=kind, why="") if kind != "unread" else unsure
+
+
+def _begins_with(text: str, start: str) -> bool:
+    """Say whether a text begins with another one, apart from blanks and case."""
+    one, other = ("".join(each.casefold().split()) for each in (text, start))
+    return one.startswith(other)
 
 
 def _kind_of_expected(expected: str, result: TypedText) -> Kind:

@@ -19,12 +19,15 @@ LEAST_WIDE, LEAST_HIGH, MOST_HIGH, FULL = 8, 9, 60, 0.45
 """The size of a selection in a line of text, and the share of it that is paper."""
 REACH, GAP = 400, 24
 """How far left of a selection the text may begin, and the widest gap in it."""
+BESIDE = 3
+"""The widest gap between the typed text and its selected end, in pixels. A badge beside a text is farther away."""
 
 
 def selected_end(before: Pixels, after: Pixels) -> Box | None:
     """Return the box of a new text whose end is selected; ``None`` without one, or with several.
 
-    The place was blank before. A row that a search marks keeps its text, so it is none.
+    The place was blank before, and the end follows the text at once. A row that a search marks keeps its text, and a
+    colored badge is apart from the text beside it.
     """
     changed = (before != after).any(axis=2)
     found = [box for end in _selections(after, changed) if (box := _with_text(before, after, changed, end)) is not None]
@@ -49,10 +52,12 @@ def _selections(after: Pixels, changed: Any) -> Iterator[Box]:
 
 
 def _with_text(before: Pixels, after: Pixels, changed: Any, end: Box) -> Box | None:
-    """Return the box of the text that a selection ends; ``None`` if nothing new with another paper is left of it."""
+    """Return the box of the text that a selection ends; ``None`` if nothing new with another paper is at its left."""
     rows = slice(end.top, end.bottom)
     columns = changed[rows, : end.left].any(axis=0).nonzero()[0]
     columns = columns[columns >= end.left - REACH]
+    if not columns.size or end.left - 1 - int(columns[-1]) > BESIDE:
+        return None
     start = end.left
     for column in reversed(columns):
         if start - int(column) > GAP:

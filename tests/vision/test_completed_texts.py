@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.screen.frame import Frame
-from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.typed_text import TypedText
 from holo_tasks.loop import read_back
 from holo_tasks.loop.read_back import ReadBack
@@ -68,10 +68,12 @@ async def test_the_selected_end_of_a_new_text_tells_that_it_was_completed() -> N
     [
         (EMPTY, sheet(BAR, TYPED)),
         (EMPTY, sheet(BAR, (10, 200, "Adler Limited", BLUE, WHITE))),
+        (EMPTY, sheet(BAR, TYPED, (49, 200, "New badge", BLUE, WHITE))),
+        (EMPTY, sheet(BAR, (10, 200, "Adler", WHITE, BLACK), (45, 200, "Open", BLUE, WHITE))),
         (sheet((10, 200, "Adler", WHITE, BLACK), (37, 200, " Limited", WHITE, BLACK)), sheet(BAR, TYPED, END)),
     ],
 )
-async def test_a_typed_text_and_a_marked_row_are_not_completed(before: Frame, after: Frame) -> None:
+async def test_a_typed_text_a_marked_row_and_a_badge_beside_a_text_end_no_text(before: Frame, after: Frame) -> None:
     found, _ = await read(before, after)
     assert found is None
 
@@ -81,7 +83,9 @@ async def test_a_typed_text_and_a_marked_row_are_not_completed(before: Frame, af
     [
         (FieldText("Adler Limited", was_empty=True, is_full=False, is_completed=True), "completed"),
         (FieldText("Adler Limited", was_empty=True, is_full=False), "unread"),
+        (FieldText("ADLER Limited", was_empty=True, is_full=False, is_completed=True), "completed"),
         (FieldText("Limited", was_empty=True, is_full=False, is_completed=True), "unread"),
+        (FieldText("Open Adler", was_empty=True, is_full=False, is_completed=True), "unread"),
         (None, "unread"),
     ],
 )
@@ -99,3 +103,19 @@ async def test_a_field_that_no_program_tells_is_compared_only_if_its_text_was_co
     screen: Any = SimpleNamespace(redacted=EMPTY)
     found = await ReadBack()._compare_field(services, Write(text="Adler"), screen, screen)
     assert found.kind == kind
+
+
+async def test_the_picture_is_not_read_for_a_completed_text_after_a_press_on_a_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def by_tree(*_: object) -> TypedText:
+        return TypedText("unread", why=read_back.GONE)
+
+    async def field_text(*_: object) -> FieldText | None:
+        pytest.fail("the picture was read")
+
+    monkeypatch.setattr(ReadBack, "_compare_by_tree", by_tree)
+    services: Any = SimpleNamespace(field_text=field_text, text_filter=None)
+    screen: Any = SimpleNamespace(redacted=EMPTY)
+    found = await ReadBack()._compare_field(services, Write(text="Adler", at=Point(20, 205)), screen, screen)
+    assert found.kind == "unread"
