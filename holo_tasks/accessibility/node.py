@@ -33,6 +33,8 @@ class Node:
     placed: bool = True
     extents: Extents | None = None
     value: str = ""
+    is_empty: bool = False
+    """Whether the program told, when its text was read, that it has no characters. Blanks are characters."""
     protected: bool = False
     shortcut: str | None = None
     """Its keyboard shortcut; ``None`` if it was not read yet."""

@@ -30,8 +30,8 @@ async def read_values(
 ) -> bool:
     """Read the values of fields, except for passwords, and the labels of fields without a name.
 
-    ``only`` limits the values to elements with these paths; labels are read for all. Returns whether any name or value
-    changed.
+    ``only`` limits the values to elements with these paths; labels are read for all. Returns whether any name, value or
+    emptiness changed.
     """
     showing = [node for node in nodes if node.states & protocol.SHOWING and not node.protected]
     asked = [node for node in showing if only is None or node.path in only]
@@ -47,8 +47,10 @@ async def read_values(
         + [property_of(node.path, protocol.VALUE, "CurrentValue", "d") for node in numbers]
         + [method(node.path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))") for node in nameless],
     )
-    reported[: len(texts)] = await _with_exact_ends(connection, bus_name, texts, reported[: len(texts)])
-    before = [(node.name, node.value) for node in nodes]
+    before = [(node.name, node.value, node.is_empty) for node in nodes]
+    reported[: len(texts)], empty = await _with_exact_ends(connection, bus_name, texts, reported[: len(texts)])
+    for node in asked:
+        node.is_empty = node.path in empty
     for node, holds, end in zip(
         (*texts, *numbers), reported, (*most, *[VALUE_CHARACTERS] * len(numbers)), strict=False
     ):
@@ -60,13 +62,13 @@ async def read_values(
     labels = await _labels(connection, bus_name, called, reported[len(texts) + len(numbers) :])
     for node, label in zip(nameless, labels, strict=True):
         node.name, node.labeled = label, bool(label)
-    return before != [(node.name, node.value) for node in nodes]
+    return before != [(node.name, node.value, node.is_empty) for node in nodes]
 
 
 async def _with_exact_ends(
     connection: Connection, bus_name: str, nodes: Sequence[Node], reported: Sequence[Any]
-) -> list[Any]:
-    """Return the texts; request each empty one again with its exact end.
+) -> tuple[list[Any], set[str]]:
+    """Return the texts, and the paths of the elements without characters; request empty texts with their exact ends.
 
     Firefox returns an error if more characters are requested than a field has.
     """
@@ -79,7 +81,8 @@ async def _with_exact_ends(
         bus_name, [method(nodes[place].path, protocol.TEXT, "GetText", "s", 0, end) for place, end in ends.items()]
     )
     exact = dict(zip(ends, texts, strict=True))
-    return [exact.get(place, text) for place, text in enumerate(reported)]
+    without = {nodes[place].path for place, count in zip(empty, counts, strict=True) if count == 0}
+    return [exact.get(place, text) for place, text in enumerate(reported)], without
 
 
 def _read_choices(nodes: Sequence[Node]) -> None:

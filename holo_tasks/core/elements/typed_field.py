@@ -9,6 +9,8 @@ from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.input.pressed_elements import hit_by
 
 EDITABLE = "editable"
+EMPTY = "empty"
+"""State that this library adds: the program told that the field has no characters. `value` alone may be unread."""
 SHOW_TEXTS = frozenset({"text field", "spin button", "combo box", "date editor", "cell"})
 """Roles of elements whose text a form may change by itself, whether a person can type into them or not."""
 DATES = "date editor"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, TOO_LATE, Application, Element, ElementTree
+from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.programs import Owner, is_viewer
 from holo_tasks.desktop.stop.interrupt import Interrupt
 
@@ -211,15 +212,15 @@ def _field(tree: ElementTree, element: Element) -> Focus:
 
 
 def _is_surely_empty(tree: ElementTree, element: Element) -> bool:
-    """Return whether a field of a page is in view and empty.
+    """Return whether a field of a page is in view and its program told that it has no characters.
 
+    A field without a value may also hold blanks, or a text that was not read.
     The invisible field in which a sheet receives its keys lies over a cell or out of view, is tiny, or has no name.
     """
     box, kin = element.box, {each.id for each in (*tree.ancestors(element), *tree.below(element))}
-    is_plain = (
-        element.role in ("text field", "combo box") and element.name and not element.value and not element.protected
-    )
-    if not is_plain or "multi line" in element.states or not element.on_screen:
+    is_plain = element.role in ("text field", "combo box") and element.name and not element.protected
+    is_empty = EMPTY in element.states and not element.value
+    if not is_plain or not is_empty or "multi line" in element.states or not element.on_screen:
         return False
     over = (each for each in tree.elements if each.role in CELL_AREAS and each.on_screen and each.id not in kin)
     return min(box.width, box.height) >= LOWEST_FIELD and not any(each.box.intersects(box) for each in over)

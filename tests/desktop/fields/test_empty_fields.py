@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.fields.clear_field import FieldClearing
 from holo_tasks.desktop.fields.focused_field import Focus, focus_in
 from tests.support.elements import tree_of
 
 FIELD = Box(200, 100, 300, 32)
-STATES = frozenset({SHOWING, FOCUSED, "editable", "enabled"})
+STATES = frozenset({SHOWING, FOCUSED, "editable", "enabled", EMPTY})
 
 
 def page(field: Element, *others: tuple[str, str, Box]) -> ElementTree:
@@ -44,12 +45,13 @@ def test_an_empty_field_in_view_is_known_though_a_calendar_is_below_it() -> None
         ({"box": Box(200, 100, 60, 4)}, ()),
         ({"box": Box(-900, 100, 300, 32), "states": STATES - {SHOWING}}, ()),
         ({"states": STATES | {"multi line"}}, ()),
+        ({"states": STATES - {EMPTY}}, ()),
         ({}, (("cell", "r1c1", FIELD),)),
         ({}, (("canvas", "", Box(0, 0, 800, 500)),)),
     ],
-    ids=["no name", "tiny", "out of view", "several lines", "over a cell", "over a drawn sheet"],
+    ids=["no name", "tiny", "out of view", "several lines", "blanks or unread", "over a cell", "over a drawn sheet"],
 )
-def test_a_field_in_which_a_sheet_may_receive_its_keys_is_unknown(changes: Any, others: Any) -> None:
+def test_a_field_that_may_hold_a_text_or_receive_the_keys_of_a_sheet_is_unknown(changes: Any, others: Any) -> None:
     found = focus_in(page(field(**changes), *others), 1)
     assert (found.kind, found.empty) == ("unknown", False)
 
