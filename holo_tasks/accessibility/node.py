@@ -54,7 +54,7 @@ class Node:
     chooses: bool = False
     """Whether its value is its chosen option, because it publishes no text of its own."""
     part: str = ""
-    """The text of a part of a date field, ``0`` if the part is empty."""
+    """The text of a part of a date field, ``0`` if the part is empty, and an empty text before the program told it."""
     asked: bool = False
     """Whether it was asked for the combo box that it labels."""
     since_ns: int = 0

@@ -61,3 +61,57 @@ async def test_a_field_that_was_not_asked_is_not_known_to_be_empty() -> None:
     nodes = [field(f"/{number}") for number in range(MOST_VALUES + 1)]
     await read(tells("", 0), nodes)
     assert [node.is_empty for node in nodes[-2:]] == [True, False]
+
+
+def dates(count: int) -> list[Node]:
+    """Return a window with date fields of three parts each."""
+    nodes = [Node("/w", "window", "Dates", protocol.SHOWING)]
+    for number in range(count):
+        place = len(nodes)
+        nodes.append(Node(f"/d{number}", "date editor", "", protocol.SHOWING, 0))
+        nodes += [
+            Node(f"/d{number}/{part}", "spin button", "", protocol.SHOWING, place, ranges=True) for part in range(3)
+        ]
+    return nodes
+
+
+def shown(nodes: Sequence[Node]) -> list[str]:
+    return [node.value for node in nodes if node.role == "date editor"]
+
+
+def told(part: Callable[[str], dict[str, str] | None]) -> Callable[[Question], Any]:
+    """Return the answers of a program that tells the attributes of a part by its path, and nothing else."""
+    return lambda asked: part(asked.path) if asked.member == "GetAttributes" else None
+
+
+def all_parts(text: str) -> Callable[[Question], Any]:
+    return told(lambda _: {"valuetext": text})
+
+
+async def test_a_date_whose_parts_were_not_all_asked_keeps_its_value() -> None:
+    nodes = dates(36)
+    await read(all_parts("07"), nodes)
+    assert shown(nodes) == ["070707"] * 33 + [""] * 3, "33 dates have 99 parts"
+    await read(all_parts("08"), nodes, only=["/w"])
+    assert shown(nodes) == ["070707"] * 33 + ["070808"] + ["080808"] * 2, "parts that were never told are asked"
+    await read(all_parts("09"), nodes)
+    assert shown(nodes) == ["090909"] * 33 + ["070808"] + ["080808"] * 2
+
+
+async def test_a_part_without_an_answer_keeps_its_text() -> None:
+    nodes = dates(2)
+    await read(all_parts("07"), nodes)
+    parts = [node.path for node in nodes[2:5]]
+    await read(lambda _: None, nodes, only=parts)
+    assert shown(nodes) == ["070707"] * 2
+    await read(told(lambda path: {"valuetext": "08"} if path == "/d0/1" else None), nodes)
+    assert shown(nodes) == ["070807", "070707"]
+
+
+async def test_a_part_that_is_told_to_be_empty_is_empty() -> None:
+    nodes = dates(1)
+    await read(all_parts("07"), nodes)
+    await read(told(lambda path: {"valuetext": "0" if path == "/d0/1" else "07"}), nodes)
+    assert shown(nodes) == ["07--07"]
+    await read(told(lambda _: {}), nodes)
+    assert shown(nodes) == [""]
