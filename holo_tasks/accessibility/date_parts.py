@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.connection import Connection, method
 from holo_tasks.accessibility.node import NAME_CHARACTERS, Node
+from holo_tasks.core.elements.typed_field import DATES
 from holo_tasks.core.texts.visible_text import one_line
 
-DATES, PART = "date editor", "spin button"
+PART = "spin button"
 EMPTY, SHOWN_EMPTY = "0", "--"
 MOST_PARTS = 100
 

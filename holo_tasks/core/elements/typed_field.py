@@ -11,10 +11,10 @@ from holo_tasks.core.input.pressed_elements import hit_by
 EDITABLE = "editable"
 EMPTY = "empty"
 """State that this library adds: the program told that the field has no characters. `value` alone may be unread."""
-SHOW_TEXTS = frozenset({"text field", "spin button", "combo box", "date editor", "cell"})
-"""Roles of elements whose text a form may change by itself, whether a person can type into them or not."""
 DATES = "date editor"
 """The role of a date field. In a page its parts have the keyboard, and none of it is editable."""
+SHOW_TEXTS = frozenset({"text field", "spin button", "combo box", DATES, "cell"})
+"""Roles of elements whose text a form may change by itself, whether a person can type into them or not."""
 CELL, TABLES = "cell", frozenset({"table", "tree table"})
 HOLD_MORE = TABLES | {"terminal", "document", "window", "panel", "tree", "list"}
 """Roles of elements that may be editable, and hold more than one text."""
