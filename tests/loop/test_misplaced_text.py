@@ -1,4 +1,4 @@
-"""A text is withheld if the click before it was in vain, so that the text would go to another field."""
+"""A text is withheld after a click that changed nothing, if the text would go to another field."""
 
 from __future__ import annotations
 

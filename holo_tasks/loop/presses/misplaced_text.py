@@ -1,4 +1,4 @@
-"""Withholds a text that would go to another field than the one that the model has just clicked in vain.
+"""Withholds a text that would go to another field than the one of the model's last click, if that changed nothing.
 
 A click beside a field, or on its label, may change nothing. The next text then goes to the field that has the keyboard.
 """
