@@ -19,6 +19,8 @@ LEAST_WIDE, LEAST_HIGH, MOST_HIGH, FULL = 8, 9, 60, 0.45
 """The size of a selection in a line of text, and the share of it that is paper."""
 REACH, GAP = 400, 24
 """How far left of a selection the text may begin, and the widest gap in it."""
+FRAME = 4
+"""How wide the frame of a cell may be, in pixels. A long completed text is cut off there, over a part of the frame."""
 BESIDE = 3
 """The widest gap between the typed text and its selected end, in pixels. A badge beside a text is farther away."""
 
@@ -67,7 +69,7 @@ def _with_text(before: Pixels, after: Pixels, changed: Any, end: Box) -> Box | N
     if end.left - start < LEAST_WIDE or not _has_ink(text) or not _has_ink(selected):
         return None
     one, other = most_common(text), most_common(selected)
-    was_blank = not _has_ink(before[rows, start : end.right])
+    was_blank = not _has_ink(before[rows, start : end.right - FRAME])
     if max(abs(a - b) for a, b in zip(one, other, strict=True)) < SHADE or not was_blank:
         return None
     return Box(start, end.top, end.right - start, end.height)

@@ -63,6 +63,15 @@ async def test_the_selected_end_of_a_new_text_tells_that_it_was_completed() -> N
     assert 50 < wide[0] < 120, "only the text and its end are read"
 
 
+async def test_a_completed_text_may_be_cut_off_at_the_frame_of_its_cell() -> None:
+    framed = sheet((73, 200, "", BLACK, BLACK))
+    found, _ = await read(framed, sheet(BAR, TYPED, END))
+    assert found is not None
+    assert found.is_completed
+    found, _ = await read(sheet((60, 200, "d", WHITE, BLACK)), sheet(BAR, TYPED, END))
+    assert found is None, "there was a text before"
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
