@@ -16,6 +16,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.input.gestures import Click, Hotkey
 from holo_tasks.core.screen.frame import Mask
@@ -266,6 +267,10 @@ async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: P
         await until_there(desktop, "text field", "Empty")
 
     async with stage(app, there, env={"HOME": str(tmp_path)}) as form:
+        told = (await form.walk.services.desktop.elements()).elements  # type: ignore[attr-defined]
+        empty = {each.name for each in told if EMPTY in each.states}
+        assert empty >= {"Empty", "Holder", "Town"}
+        assert empty.isdisjoint({"Old", "Rich", "Password"})
         said = [await form.write("Zoë")]
         for text in ("Ada", "abcdef", "up", "Bern\n", "a1b2c3"):
             await form.tab()
