@@ -18,6 +18,10 @@ POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll":
 """The names of the points of each kind of gesture."""
 TALLEST_FIELD = 60
 """A click into a field of one line changes at most this height, in pixels."""
+NEAR = 8
+"""Largest distance, in pixels, of a click in a field above or below its text or caret."""
+LABEL_ENDS = " :*"
+"""Signs around a label that the name of its field may lack."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class RecordedStep:
     """A picture of a pressed icon, which other rows may have, too. It may do something else than the text beside it."""
     typed_into: bool = False
     """Whether the next step types a text, perhaps after keys, so that this press selected a field."""
+    of_next: bool = False
+    """Whether ``element`` is the field that got the text after a click, because no element was read for the click."""
 
 
 @dataclass(frozen=True)
@@ -154,18 +160,35 @@ def _closed(one: _OpenSubgoal, event: events.SubgoalClosed, uri: str, digest: st
 
 
 def _with_field_of(step: RecordedStep, following: RecordedStep | None) -> RecordedStep:
-    """Return a click with the field that got the text after it, if the click itself hit no known control.
+    """Return a click with the field that got the text after it, if the click was in this field or on its label.
 
-    The program may have reported its elements too late for the click, or the click was on a label. A click that
-    changed more than a field may have opened the field.
+    The program may have reported its elements too late for the click. A click elsewhere, such as on *New*, may also
+    put the keyboard into a field.
     """
     if step.tool != "click" or following is None or following.tool != "write" or following.points:
         return step
-    is_known = step.element.get("role", "label") != "label"
+    role, there = step.element.get("role", ""), following.element
     opens = step.changed is not None and step.changed.height > TALLEST_FIELD
-    if is_known or opens or step.unsure or following.element.get("role") not in FIELDS:
+    if opens or step.unsure or there.get("role") not in FIELDS:
         return step
-    return replace(step, element=following.element)
+    if role == "label":
+        return replace(step, element=there) if is_label_of(step.element.get("name", ""), there) else step
+    return step if role or not _is_in_field(step, following) else replace(step, element=there, of_next=True)
+
+
+def is_label_of(text: str, facts: Mapping[str, str]) -> bool:
+    """Return whether a text is the name, the label or the hint of a field with these facts (`anchors_of`)."""
+    labels = {facts.get(fact, "").strip(LABEL_ENDS).casefold() for fact in ("name", "right_of", "below", "holds")}
+    return text.strip(LABEL_ENDS).casefold() in labels - {""}
+
+
+def _is_in_field(step: RecordedStep, following: RecordedStep) -> bool:
+    """Return whether a click, and the text after it, changed the row of the click only, as in a field of one line.
+
+    A text with Enter may change the whole screen, so such a change does not tell.
+    """
+    areas = [one.changed for one in (step, following) if one.changed and one.changed.height <= TALLEST_FIELD]
+    return bool(areas) and all(area.top - NEAR <= at.y < area.bottom + NEAR for area in areas for at in step.points)
 
 
 def _is_typed_after(steps: Sequence[RecordedStep]) -> bool:

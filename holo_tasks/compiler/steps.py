@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.compiler.recording import RecordedStep
+from holo_tasks.compiler.recording import RecordedStep, is_label_of
 from holo_tasks.compiler.targets import (
     Shown,
     finds,
@@ -46,6 +47,8 @@ def target_of(
     """
     if place >= len(step.points):
         return None
+    if step.of_next and _is_on_other_words(step, sight):
+        step = replace(step, element={}, of_next=False)
     if place == 0 and (in_row := _in_row(step, sight, values)) is not None:
         return in_row
     if place == 0 and step.typed_into and "in_form" in step.element and not is_key(step.element["name"], values):
@@ -67,6 +70,12 @@ def target_of(
     if found is None and step.picture is not None:
         return Target(picture=step.picture)
     return found if found is None or place else _with_more_facts(found, step, values)
+
+
+def _is_on_other_words(step: RecordedStep, sight: Sight) -> bool:
+    """Return whether the picture shows words at a click that are not the label of the field with its text."""
+    pressed = (line for line in sight.lines if hits(line.box, step.points[0], of_field=False))
+    return any(has_words(line, sight.lines) and not is_label_of(line.text, step.element) for line in pressed)
 
 
 def pressed_places(step: RecordedStep, sight: Sight) -> tuple[Point, ...]:

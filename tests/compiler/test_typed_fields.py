@@ -1,4 +1,4 @@
-"""A click whose element was not read in time goes to the field that got the text after it."""
+"""A click whose element was not read in time goes to the field that got the text after it, but not one elsewhere."""
 
 from __future__ import annotations
 
@@ -6,27 +6,83 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.screen.geometry import Box, Point
 from tests.compiler.test_compile import compiled
-from tests.support.recorded_runs import Act, page, record
+from tests.support.recorded_runs import Act, Page, page, record
 
 EMPTY = page((20, 10, "Order"), (20, 60, "Way 1"), (300, 60, "Town"))
 FILLED = page((20, 10, "Order"), (20, 60, "Lane 5"), (300, 60, "Town"))
 STREET = {"role": "text field", "name": "Street", "within": "Delivery", "alike": "1"}
 CELL = {"role": "cell", "name": "B7", "alike": "1"}
-LABEL = {"role": "label", "name": "Road", "alike": "1"}
+LABEL = {"role": "label", "name": "Street:", "alike": "1"}
+IN_FIELD, TYPED, SCREEN = Point(180, 70), Box(20, 60, 80, 18), Box(0, 0, 720, 420)
+NEW = {"role": "label", "name": "New", "alike": "1"}
+LINK = page((20, 10, "Order"), (20, 60, "Way 1"), (300, 60, "Town"), (400, 300, "New"))
+EMPTIED = page((20, 10, "Order"), (300, 60, "Town"), (400, 300, "New"))
 IN_DELIVERY = "- click: {within: Delivery, role: text field, name: Street}"
 
 
-def made(folder: Path, clicked: dict[str, str], typed: dict[str, str]) -> str:
-    acts = [Act(EMPTY, at=Point(60, 70), element=clicked), Act(EMPTY, write="Lane 5", element=typed)]
+def made(
+    folder: Path,
+    clicked: dict[str, str],
+    typed: dict[str, str],
+    at: Point = IN_FIELD,
+    pages: tuple[Page, Page] = (EMPTY, EMPTY),
+    boxes: tuple[Box | None, Box | None] = (None, TYPED),
+) -> str:
+    acts = [
+        Act(pages[0], at=at, element=clicked, changed=boxes[0]),
+        Act(pages[1], write="Lane 5", element=typed, changed=boxes[1]),
+    ]
     trace = record(folder, "one", "Enter it. Answer done.", acts, FILLED, "done")
     return compiled(folder, trace)[2]
 
 
-@pytest.mark.parametrize("clicked", [{}, LABEL], ids=["not read", "label"])
-def test_the_field_that_got_the_text_is_the_target(tmp_path: Path, clicked: dict[str, str]) -> None:
-    assert IN_DELIVERY in made(tmp_path, clicked, STREET)
+@pytest.mark.parametrize(
+    ("clicked", "field"),
+    [
+        pytest.param({}, STREET, id="not read"),
+        pytest.param(LABEL, STREET, id="its name"),
+        pytest.param(LABEL, {**STREET, "right_of": "Street"}, id="its label"),
+    ],
+)
+def test_the_field_that_got_the_text_is_the_target(
+    tmp_path: Path, clicked: dict[str, str], field: dict[str, str]
+) -> None:
+    assert "name: Street}" in made(tmp_path, clicked, field)
+
+
+@pytest.mark.parametrize("clicked", [NEW, {}], ids=["label", "not read"])
+def test_a_link_that_puts_the_keyboard_into_a_field_is_pressed(tmp_path: Path, clicked: dict[str, str]) -> None:
+    text = made(tmp_path, clicked, STREET, Point(410, 310), (LINK, EMPTIED), (TYPED, TYPED))
+    assert "name: Street" not in text
+    assert "New" in text
+
+
+@pytest.mark.parametrize(
+    ("boxes", "is_field"),
+    [
+        pytest.param((Box(22, 60, 2, 18), SCREEN), True, id="Enter changes the screen"),
+        pytest.param((SCREEN, TYPED), False, id="the click opens something"),
+        pytest.param((Box(20, 200, 200, 18), TYPED), False, id="the click changes another row"),
+        pytest.param((None, None), False, id="nothing seen"),
+    ],
+)
+def test_an_unread_click_changes_the_row_of_its_field_only(
+    tmp_path: Path, boxes: tuple[Box | None, Box | None], is_field: bool
+) -> None:
+    assert ("name: Street}" in made(tmp_path, {}, STREET, boxes=boxes)) is is_field
+
+
+def test_words_beside_a_field_are_pressed(tmp_path: Path) -> None:
+    """The click was in the row of the field, and on other words than its label."""
+    text = made(tmp_path, {}, STREET, Point(310, 70))
+    assert "name: Street" not in text
+    assert "Town" in text
+
+
+def test_the_label_of_a_field_is_no_other_control(tmp_path: Path) -> None:
+    assert "name: Town}" in made(tmp_path, {}, {**STREET, "name": "Town"}, Point(310, 70))
 
 
 @pytest.mark.parametrize(

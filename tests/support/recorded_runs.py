@@ -7,7 +7,7 @@ import functools
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -123,6 +123,8 @@ class Act:
     """Whether Enter follows the typed text."""
     flash: Page | None = None
     """A page that shows for a moment after the action, before the next page."""
+    changed: Box | None = None
+    """The part of the screen that the action changed, if the trace has it."""
 
 
 def page(*texts: tuple[int, int, str], fields: Sequence[tuple[int, int, str]] = ()) -> Page:
@@ -200,7 +202,8 @@ async def _record_part(recorder: Any, subgoal: int, part: Part, status: events.S
         seen, after = (pages[number], after) if act.flash is None else (act.flash, act.flash.shot)
         await frame(seen, after, number)
         outcome = "changed" if before.sha256 != after.sha256 else "unchanged"
-        judged = {"outcome": outcome, "before": before.sha256, "after": after.sha256, "changed_box": []}
+        judged = {"outcome": outcome, "before": before.sha256, "after": after.sha256}
+        judged |= {"changed_box": [] if act.changed is None else [*astuple(act.changed)]}
         judged |= {"state": pages[number].state}
         await tell(events.Judged.model_validate(judged), number)
         if act.flash is not None:
