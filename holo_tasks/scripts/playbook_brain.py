@@ -93,6 +93,8 @@ class PlaybookBrain:
         """The wait on an unknown screen; ``None`` on a known one."""
         self._before = ""
         """Digest of the frame that the last action was decided on."""
+        self._checked: str | None = None
+        """Digest of the last frame that was seen to have no new item."""
         self._acted_s: float | None = None
         """Time of the last action; ``None`` if it must not be judged as having had no effect."""
         self._focused_again: set[str] = set()
@@ -127,13 +129,13 @@ class PlaybookBrain:
             self._met = self._steps(self._past)
         step = Step.model_validate(decision.step)
         gives_up = self._gives_up(decision, walk)
+        await self._check_absent(decision, walk)
         if (moved := await self._moved(walk, decision, sight, gives_up)) is not None:
             return moved
         if gives_up:
             raise await self._stop(step, decision, sight)
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
-        await self._check_absent(decision, walk)
         self._check_left_fields(decision, sight)
         self._check_failures(decision, sight)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
@@ -472,17 +474,21 @@ class PlaybookBrain:
     async def _check_absent(self, decision: Decision, walk: Walk) -> None:
         """Raise `GaveUp` before the first step if the screen has the new item already.
 
-        A model that did the first step would enter it twice, so this is no misfit. The whole screen is read, because a
-        program may not report the contents of its sheet.
+        A model that did the first step would enter it twice, so this is no misfit. It is checked on each new screen
+        until a step is done, because the model may do the first one. The whole screen is read, because a program may
+        not report the contents of its sheet.
         """
-        absent = self.playbook.goals[self.goal].absent
-        if not absent or decision.action is None or EarlierSteps(self.rules, self.values, self._past).has_begun:
+        absent, picture = self.playbook.goals[self.goal].absent, _picture(walk)
+        answers = decision.action is not None and decision.action.answer is not None
+        begun = EarlierSteps(self.rules, self.values, self._past).has_begun
+        if not absent or answers or begun or picture == self._checked:
             return
         sight = await self.look(walk, ScreenNeeds.TEXT)
         for text in absent:
             if is_visible(f"*{text}*", self.values, sight):
                 said = f"‘{fill(text, self.values)}’ is on the screen already, and the steps would enter it again."
                 raise GaveUp(f"{said} Look whether this item was done before.", layer=PLAYBOOK)
+        self._checked = picture
 
     def _check_left_fields(self, decision: Decision, sight: Sight) -> None:
         """Raise `GaveUp` if a field that was filled in has another value since the keyboard left it."""

@@ -15,9 +15,10 @@ from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts import playbook_brain
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.playbook import parse_playbook
-from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenNeeds, ScreenReader
 from holo_tasks.vision.screen_text import Line, Sight
@@ -57,10 +58,11 @@ class Reads(ScreenReader):
     """Reads the text of the screen only if it is asked for: the program reports no contents of its sheet."""
 
     def __init__(self, full: Sight) -> None:
-        self._full = full
+        self.full, self.looks = full, 0
 
     async def sight(self, walk: Walk, needs: ScreenNeeds = ScreenNeeds.TEXT, *, reported: bool = False) -> Sight:
-        return self._full if ScreenNeeds.TEXT in needs else UNREAD
+        self.looks += ScreenNeeds.TEXT in needs
+        return self.full if ScreenNeeds.TEXT in needs else UNREAD
 
 
 NUMBER, CUSTOMER = step("write", content="R-1002"), step("write", content="Dorn Printing")
@@ -122,7 +124,7 @@ def test_a_date_an_amount_or_plain_digits_belong_to_many_items(typed: str) -> No
 )
 async def test_a_new_item_that_is_on_the_first_screen_stops_the_steps(there: str, stops: bool) -> None:
     brain = PlaybookBrain(parse_playbook(TEXT), "enter", {"number": "R-1002"}, Reads(screen("Number", there)))
-    rule = brain.rules[0]
+    rule = brain.rules[-1]  # the last step comes first
     call = {"tool_name": "hotkey", "keys": ["ctrl", "down"], "repeat_count": 1}
     given = Decision({"note": None, "thought": rule.do[0].thought, "tool_call": call}, "", rule.do[0], rule=rule.id)
     if not stops:
@@ -130,6 +132,43 @@ async def test_a_new_item_that_is_on_the_first_screen_stops_the_steps(there: str
         return
     with pytest.raises(GaveUp, match="R-1002’ is on the screen already"):
         await decided(brain, given, UNREAD)
+
+
+LEFT = TEXT.replace("- hotkey: [ctrl, down]", "- by_model: Select the next row.")
+
+
+@pytest.mark.parametrize(("there", "stops"), [("R-1002", True), ("R-0901", False)])
+async def test_a_new_item_on_the_first_screen_stops_a_step_of_the_model(there: str, stops: bool) -> None:
+    """A model that does the first step would enter the item twice."""
+    brain = PlaybookBrain(parse_playbook(LEFT), "enter", {"number": "R-1002"}, Reads(screen("Number", there)))
+    rule = brain.rules[-1]  # the last step comes first
+    call = {"tool_name": "ask_human", "question": "Select the next row."}
+    given = Decision({"note": None, "thought": rule.do[0].thought, "tool_call": call}, "", rule.do[0], rule=rule.id)
+    with pytest.raises(GaveUp) as raised:
+        await decided(brain, given, UNREAD)
+    assert isinstance(raised.value, DoesNotFit) is not stops
+    assert ("already" in str(raised.value)) is stops
+
+
+async def test_a_new_item_is_looked_for_once_on_each_screen_before_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the playbook waits for its first screen, the item may come into view. An answer enters nothing."""
+    reader = Reads(screen("Loading"))
+    brain = PlaybookBrain(parse_playbook(TEXT), "enter", {"number": "R-1002"}, reader)
+    call = {"tool_name": "wait", "seconds": 1.0}
+    wait = Decision({"note": None, "thought": "Waiting.", "tool_call": call}, "", lost=True)
+    for picture, looks in (("one", 1), ("one", 1), ("two", 2)):
+        monkeypatch.setattr(playbook_brain, "_picture", lambda walk, picture=picture: picture)
+        await decided(brain, wait, UNREAD)
+        assert reader.looks == looks
+    monkeypatch.setattr(playbook_brain, "_picture", lambda walk: "three")
+    reader.full = screen("R-1002")
+    rule = brain.rules[0]  # the last step comes first
+    assert rule.do[0].answer is not None
+    done = {"tool_name": "answer", "content": "done"}
+    answer = Decision({"note": None, "thought": "Done.", "tool_call": done}, "", rule.do[0], rule=rule.id)
+    assert (await decided(brain, answer, UNREAD)).tool_call.tool_name == "answer"
+    with pytest.raises(GaveUp, match="already"):
+        await decided(brain, wait, UNREAD)
 
 
 @pytest.mark.parametrize(("typed", "is_told"), [("R-1002", True), (None, False)])
