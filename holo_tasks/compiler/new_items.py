@@ -14,10 +14,16 @@ from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.values import PLACEHOLDER, Value, label_of
 from holo_tasks.vision.screen_text import Sight
 
-_NUMBER = re.compile(r"[^\W\d_][-/_#]?\d")
-_AMOUNT = re.compile(r"\d[.,]\d")
-FEWEST_DIGITS = 3
-"""Fewest digits of a number such as *R-1002*. Dates, amounts and units such as *100 kg* belong to many items."""
+_CODE = re.compile(r"[^\W\d_]+[-/_#]?\d{3,}(?:[-/_#](?:[^\W\d_]+[-/_#]?)?\d+)*")
+"""A number with letters, such as *R-1002* or *INV-2026-0012*, without blanks. An amount or a unit has none."""
+_SHARED = re.compile(
+    r"(?:FY|Q|T|W)[-/_#]?(?:19|20)\d\d(?!\d).*"  # a part of a year
+    r"|[^\W\d_]+[-/_#]?(?:19|20)\d\d(?:[-/_#]\d\d?){0,2}"  # a year, a month or a day, such as Nov-2026
+    r"|(?:.*[-/_#\d])?[CK]?W\d\d?(?!\d).*"  # a week
+    r"|(?:ANSI|ASTM|BS|DIN|EN|IEC|IEEE|ISO)[-/_#]?\d.*",  # a standard
+    re.IGNORECASE,
+)
+"""Values that look like the number of an item and belong to many items."""
 
 
 def entered_values(
@@ -28,14 +34,15 @@ def entered_values(
     """Return the first value, such as ``R-1002``, that was typed into a form with another one and is shown at the end.
 
     The first screen does not have it. A value that was searched for is followed by Enter or by a press, so it is not
-    meant: a replay may find its row on the first screen. Later values, amounts and names may belong to many items.
-    ``shown`` has the first and the last screen, and the values, of each recording. Without any, no value is returned.
+    meant: a replay may find its row on the first screen. Amounts and names may belong to many items. If a form has two
+    numbers, either may name the item, as those of a customer and an order, so neither is returned. ``shown`` has the
+    first and the last screen, and the values, of each recording. Without any, no value is returned.
     """
     if not shown:
         return []
     found = [
         f"{{{name}}}"
-        for name in dict.fromkeys(_typed_in_forms(steps, shown[0][2]))
+        for name in dict.fromkeys(filter(None, (_only_number(form, shown[0][2]) for form in _forms(steps))))
         if kinds.get(name) == "text" and all(_came(str(told.get(name, "")), name, *one) for *one, told in shown)
     ]
     return found[:1]
@@ -51,18 +58,29 @@ def screens_at_ends(
     ]
 
 
-def _typed_in_forms(steps: Sequence[RecordedStep], values: Mapping[str, Value]) -> list[str]:
-    """Return the parameters after which another one was typed, with only ways from field to field between them."""
-    found: list[str] = []
-    last = ""
+def _forms(steps: Sequence[RecordedStep]) -> list[list[str]]:
+    """Return the texts that were typed into each form, with only ways from field to field between them."""
+    found: list[list[str]] = [[]]
     for step in steps:
-        named = PLACEHOLDER.fullmatch(templated(str(step.arguments.get("content", "")), values))
-        if step.tool == "write" and named is not None:
-            found += [last] if last and last != named[1] else []
-            last = "" if step.arguments.get("press_enter") else named[1]
-        elif not _goes_to_field(step):
-            last = ""
+        if step.tool == "write":
+            found[-1].append(str(step.arguments.get("content", "")).strip())
+        if step.arguments.get("press_enter") or not (step.tool == "write" or _goes_to_field(step)):
+            found.append([])
     return found
+
+
+def _only_number(typed: Sequence[str], values: Mapping[str, Value]) -> str:
+    """Return the parameter of the only number of a form, if another text followed it; else an empty string."""
+    numbers = [*dict.fromkeys(text for text in typed if is_number(text))]
+    if len(numbers) != 1 or numbers[0] == typed[-1]:
+        return ""
+    named = PLACEHOLDER.fullmatch(templated(numbers[0], values))
+    return "" if named is None else named[1]
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is the number of one item, such as ``R-1002``, and nothing else."""
+    return _CODE.fullmatch(text) is not None and _SHARED.fullmatch(text) is None
 
 
 def _goes_to_field(step: RecordedStep) -> bool:
@@ -73,7 +91,7 @@ def _goes_to_field(step: RecordedStep) -> bool:
 
 def _came(value: str, name: str, first: Sight, last: Sight) -> bool:
     """Return whether the last screen shows a value that the first one does not show."""
-    if _NUMBER.search(value) is None or _AMOUNT.search(value) or sum(map(str.isdigit, value)) < FEWEST_DIGITS:
+    if not is_number(value):
         return False
     label = label_of(f"*{{{name}}}*", {name: value})
     return last.has(label) and not first.has(label)

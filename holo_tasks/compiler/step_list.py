@@ -109,10 +109,10 @@ class StepsBuilder(Builder):
         once = self._effect_labels()
         steps, lists, items = self._in_loop([*chain.from_iterable(every)], once)
         steps = [*steps, answer]
-        used = self.parameters.used_in(repr([steps, once]))
-        told = {"params": used, "lists": lists, "dialogs": self._dialogs(path), "press_once": once}
         ends = screens_at_ends(self.recordings, self.parameters.values, self.seen)
-        told["absent"] = entered_values([step for _, step in path], [] if lists else ends, self.parameters.kinds)
+        absent = entered_values([step for _, step in path], [] if lists else ends, self.parameters.kinds)
+        used = self.parameters.used_in(repr([steps, once, absent]))
+        told = {"params": used, "lists": lists, "dialogs": self._dialogs(path), "press_once": once, "absent": absent}
         return BuiltGoal(
             {
                 **{key: value for key, value in told.items() if value or (key == "dialogs" and value is not None)},

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from string import Formatter
 from typing import Annotated, Any, Literal
 
 import yaml
@@ -308,6 +309,12 @@ class Goal(Part):
             # The values of items get names such as lines_1_article.
             if clash := [other for other in taken if other == name or re.match(rf"{name}_\d+_", other)]:
                 raise ValueError(f"the list {name!r} and the value {min(clash)!r} would share names: rename one")
+        for text in self.absent:
+            named = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+            if not named or named - taken:
+                raise ValueError(
+                    f"absent: {text!r} needs the name of a value of the goal in braces, such as {{number}}"
+                )
         return self
 
     def with_steps(self, numbers: Mapping[str, int]) -> tuple[ListStep, ...]:

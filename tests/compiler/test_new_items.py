@@ -17,7 +17,7 @@ from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts import playbook_brain
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
 from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenNeeds, ScreenReader
@@ -106,15 +106,35 @@ def test_an_amount_a_year_or_an_address_may_belong_to_many_items(value: str) -> 
     assert entered_values(steps, [(screen("R-0901"), screen(value), told)], KINDS) == []
 
 
-def test_only_the_first_number_names_the_item() -> None:
-    steps = [NUMBER, TAB, step("write", content="A-101"), TAB, CUSTOMER]
-    kinds: dict[str, Kind] = {**KINDS, "article": "text"}
-    shown = [(screen("R-0901"), screen("R-1002", "A-101"), {**VALUES, "article": "A-101"})]
-    assert entered_values(steps, shown, kinds) == ["{number}"]
+def of_two(number: str, other: str, *between: RecordedStep) -> list[str]:
+    steps = [step("write", content=number), *between, step("write", content=other), TAB, CUSTOMER]
+    kinds: dict[str, Kind] = {**KINDS, "other": "text"}
+    shown = [(screen("R-0901"), screen(number, other), {**VALUES, "number": number, "other": other})]
+    return entered_values(steps, shown, kinds)
 
 
-@pytest.mark.parametrize("typed", ["05.03.2026", "25,00 EUR", "100 kg", "Net 30", "20261107"])
-def test_a_date_an_amount_or_plain_digits_belong_to_many_items(typed: str) -> None:
+def test_of_two_numbers_in_a_form_either_may_name_the_item() -> None:
+    assert of_two("C-1001", "R-1002", TAB) == []
+    assert of_two("R-1002", "Lamps", TAB) == ["{number}"]
+    assert of_two("R-1002", "R-1002", TAB) == ["{number}"], "the same number twice"
+    assert of_two("C-1001", "R-1002", step("hotkey", keys=["enter"])) == ["{other}"], "two forms"
+
+
+@pytest.mark.parametrize("typed", ["R-1002", "RE1002", "INV-2026-0012", "PO#4711", "Q-1002", "TW-4711", "AB-123-C4"])
+def test_a_number_with_letters_names_one_item(typed: str) -> None:
+    shown = [(screen("R-0901"), screen(typed), {**VALUES, "number": typed})]
+    assert entered_values((step("write", content=typed), TAB, CUSTOMER), shown, KINDS) == ["{number}"]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("05.03.2026", "25,00 EUR", "100 kg", "Net 30", "20261107", "Q4 2026", "2026-W48", "W48-2026", "FY2026"),
+        *("FY2026-001", "Nov-2026", "T2 2026-11-01", "P100-W48", "ISO9001", "EN-1090", "AB10 1XY", "Room B101"),
+        *("A4 500 sheets", "A4"),
+    ],
+)
+def test_a_date_a_period_a_standard_or_an_amount_belongs_to_many_items(typed: str) -> None:
     shown = [(screen("R-0901"), screen(typed), {**VALUES, "number": typed})]
     assert entered_values((step("write", content=typed), TAB, CUSTOMER), shown, KINDS) == []
 
@@ -132,6 +152,19 @@ async def test_a_new_item_that_is_on_the_first_screen_stops_the_steps(there: str
         return
     with pytest.raises(GaveUp, match="R-1002’ is on the screen already"):
         await decided(brain, given, UNREAD)
+
+
+@pytest.mark.parametrize(
+    ("absent", "is_valid"),
+    [("{number}", True), ("Order {number}", True), ("Saved", False), ("{order}", False), ("{number} {order}", False)],
+)
+def test_a_text_that_must_be_absent_has_a_value_of_the_goal(absent: str, is_valid: bool) -> None:
+    text = TEXT.replace('["{number}"]', f'["{absent}"]')
+    if is_valid:
+        assert parse_playbook(text).goals["enter"].absent == (absent,)
+        return
+    with pytest.raises(BadPlaybook, match=r"absent: .* needs the name of a value"):
+        parse_playbook(text)
 
 
 LEFT = TEXT.replace("- hotkey: [ctrl, down]", "- by_model: Select the next row.")
