@@ -37,17 +37,18 @@ def searched_value(
 
 def searched_once(
     step: RecordedStep, shown: Sequence[tuple[Sight, Sight, Mapping[str, Value]]], kinds: Mapping[str, Kind]
-) -> list[dict[str, str | int]]:
-    """Return the condition before a search: the value is on the screen, in no more places than in the recordings.
+) -> list[str | dict[str, str | int]]:
+    """Return the conditions before a search: the value is a text on the screen, in no more places than recorded.
 
-    Without it the search ends at a longer value, at one of two rows, or nowhere. The search itself writes the value
+    Without them the search ends at a longer value, at one of two rows, or nowhere. The search itself writes the value
     on the screen, so the screen after it does not tell. A value typed as the name of a new thing would meet a
     condition of after the step as well.
     """
-    return [
-        {"shown": value, "at_most": max(1, *(before.count(fill(value, told)) for before, _, told in shown))}
-        for value in searched_value(step, shown, kinds)
-    ]
+    found: list[str | dict[str, str | int]] = []
+    for value in searched_value(step, shown, kinds):
+        most = max(1, *(before.count(fill(value, told)) for before, _, told in shown))
+        found += [value, {"shown": value, "at_most": most}]
+    return found
 
 
 def _is_in_place(value: str, before: Sight, after: Sight) -> bool:

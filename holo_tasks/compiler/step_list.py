@@ -181,7 +181,8 @@ class StepsBuilder(Builder):
                 names = self._with_titles(names, step.before, before[1].before, self._done(visit, step)[0][2])
                 action = {"before": names, **action} if names else action
             if action is do[-1] and (rows := self._searched_rows(visit, step)):
-                action = {**action, "before": [*action.get("before", []), *rows]}
+                known = action.get("before", [])
+                action = {**action, "before": [*known, *(row for row in rows if row not in known)]}
             yield action
 
     def _lasting(

@@ -76,7 +76,28 @@ def test_a_search_requires_the_recorded_number_of_places(rows: tuple[str, ...], 
     told = Picture("one", Box.whole(SIZE), SIZE)
     step = RecordedStep(1, "write", {"content": "Tables", "press_enter": True}, "", told, told)
     shown = [(stock(*rows), stock(*rows, "/Tables"), VALUES)]
-    assert searched_once(step, shown, KINDS) == [{"shown": "{article}", "at_most": at_most}]
+    assert searched_once(step, shown, KINDS) == ["{article}", {"shown": "{article}", "at_most": at_most}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "fits"),
+    [
+        (("Chairs", "Lamps"), True),
+        (("Chairs", "LAMPS:"), True),
+        (("Chairs", "Lamps 2"), False),
+        (("Chairs", "Old Lamps"), False),
+        (("Chairs", "Lamps (copy)"), False),
+        (("Lamps", "Lampshades"), False),
+    ],
+)
+def test_a_search_for_a_value_does_not_begin_with_only_a_longer_one_in_view(rows: tuple[str, ...], fits: bool) -> None:
+    told = Picture("one", Box.whole(SIZE), SIZE)
+    step = RecordedStep(1, "write", {"content": "Tables", "press_enter": True}, "", told, told)
+    wanted = [
+        one if isinstance(one, str) else FewPlaces.model_validate(one)
+        for one in searched_once(step, [(LIST, LIST, VALUES)], KINDS)
+    ]
+    assert all(is_visible(one, {"article": "Lamps"}, stock(*rows)) for one in wanted) is fits
 
 
 @pytest.mark.parametrize(
@@ -103,4 +124,4 @@ def test_the_condition_of_a_search_comes_from_a_run(tmp_path: Path) -> None:
     goal = "Find it.\n\n" + quoted({"article": "Tables", "stock": "81"})
     trace = record(tmp_path, "one", goal, acts, page((20, 10, "SAVED IN THE FILE")), "")
     playbook, _, text = compiled(tmp_path, trace)
-    assert playbook.goals["look-up"].steps[0].before == (FewPlaces(shown="{article}", at_most=1),), text
+    assert playbook.goals["look-up"].steps[0].before == ("{article}", FewPlaces(shown="{article}", at_most=1)), text
