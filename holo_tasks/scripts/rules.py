@@ -55,6 +55,8 @@ LEAST_WAITS = 4
 """Smallest number of waits for the required effect of a step."""
 INDENT = 40
 """Largest distance, in pixels, of the left edges of a field's text and of an option in the list below it."""
+LONGEST_LIST = 12
+"""Largest distance of a field's text and of an option in the list below it, in heights of the text."""
 MOST_READ = 14
 """Most texts of the screen that a question quotes."""
 WAITING = "The program is still busy; waiting for it."
@@ -516,12 +518,16 @@ def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], 
 
 
 def _lower_of_two(found: Sequence[Line]) -> Sequence[Line]:
-    """Return the lower one of two equal texts in a column: the option under a field that has its words already."""
+    """Return the lower one of two equal texts in a column: the option under a field that has its words already.
+
+    While the list of the field is not open yet, the other text may be a row of a table far below.
+    """
     if len(found) != 2:
         return []
     upper, lower = sorted((line.box for line in found), key=lambda box: box.top)
     aligned = abs(lower.left - upper.left) <= INDENT and stands(lower, "below", upper)
-    return [line for line in found if aligned and line.box == lower]
+    is_near = lower.top - upper.bottom <= LONGEST_LIST * upper.height
+    return [line for line in found if aligned and is_near and line.box == lower]
 
 
 def to_thousandths(point: Point, size: Size) -> tuple[int, int]:

@@ -54,6 +54,7 @@ def test_a_neighbor_of_one_character_counts_if_it_is_a_value() -> None:
 
 def test_the_lower_one_of_exactly_two_texts_in_a_column_is_pressed() -> None:
     assert find(OPTION, VALUES, sight(("Ada Winter", 40, 60), ("Ada Winter", 44, 110))).top == 110
+    assert find(OPTION, VALUES, sight(("Ada Winter", 40, 20), ("Ada Winter", 44, 226))).top == 226, "a long list"
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,9 @@ def test_the_lower_one_of_exactly_two_texts_in_a_column_is_pressed() -> None:
         sight(("Ada Winter", 40, 60), ("Ada Winters", 44, 110)),
         sight(("Ada Winter", 40, 60), ("Ada Winter", 300, 110)),
         sight(("Ada Winter", 40, 60), ("Ada Winter", 44, 110), ("Ada Winter", 44, 300)),
+        sight(("Ada Winter", 40, 20), ("Ada Winter", 44, 230)),
     ],
-    ids=["no option", "a longer option", "in another column", "three"],
+    ids=["no option", "a longer option", "in another column", "three", "a row of a table far below"],
 )
 def test_no_option_is_pressed_if_another_text_may_be_meant(shown: Sight) -> None:
     with pytest.raises(NotFound):
