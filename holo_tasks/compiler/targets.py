@@ -27,8 +27,9 @@ The second number holds for a value with a digit, as a word of its own.
 """
 FEWEST_LETTERS = 2
 MOST_ICONS = 3
-"""The most letters of a text that may be icons that OCR took for letters."""
+"""The most letters of a picture that may be icons that OCR took for letters."""
 CUT_OFF = re.compile(r"(?:\.\.\.|…)\s*\w|^\w+\.{1,2}$")
+LATIN = frozenset({"LATIN"})
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
 """A position among several in brackets, in the words of some languages."""
@@ -103,11 +104,18 @@ def is_readable(text: str) -> bool:
 def has_words(line: Line, lines: Sequence[Line]) -> bool:
     """Return whether a text has words of one script.
 
-    A few Chinese letters are icons that OCR took for letters, unless some text of the picture has more of them.
+    A few Chinese letters are icons that OCR took for letters, if the picture has Latin words and no more such letters.
     """
     if not is_readable(line.text) or not _scripts_of(line.text) <= JAPANESE:
         return is_readable(line.text)
-    return any(sum(not JAPANESE.isdisjoint(_scripts_of(sign)) for sign in each.text) > MOST_ICONS for each in lines)
+    is_latin = any(_letters(each.text, LATIN) >= FEWEST_LETTERS for each in lines)
+    chinese = [each.text for each in lines if _scripts_of(each.text) <= JAPANESE]
+    return not is_latin or sum(_letters(text, JAPANESE) for text in chinese) > MOST_ICONS
+
+
+def _letters(text: str, scripts: frozenset[str]) -> int:
+    """Return the number of letters of some scripts in a text."""
+    return sum(not scripts.isdisjoint(_scripts_of(sign)) for sign in text)
 
 
 def _scripts_of(text: str) -> frozenset[str]:

@@ -186,19 +186,30 @@ def test_a_button_whose_words_are_read_badly_is_found_by_role_and_name(shown: st
     at = Point(50, 20)
     told = Picture("before", Box(0, 0, 720, 420), Size(720, 420))
     step = RecordedStep(1, "click", {}, "", told, told, (at,), element=facts)
-    found = target_of(step, 0, Sight((Line(shown, Box(20, 10, 60, 20)),), Size(720, 420)), {})
+    lines = (Line(shown, Box(20, 10, 60, 20)), Line("Orders", Box(20, 210, 60, 20)))
+    found = target_of(step, 0, Sight(lines, Size(720, 420)), {})
     assert found is not None
     assert (found.name == "Close") == is_named
 
 
 @pytest.mark.parametrize(
-    ("other", "is_text"), [("Phrases and guesses", False), ("A中回x Files", False), ("打开文件夹", True)]
+    ("others", "is_text"),
+    [
+        (("Phrases and guesses",), False),
+        (("A中回x Files",), False),
+        (("Files", "12"), False),
+        (("打开文件夹",), True),
+        (("打开文件夹", "Files"), True),
+        (("文件", "编辑", "保存"), True),
+        (("取消", "Adler GmbH"), True),
+        ((), True),
+    ],
 )
-def test_icons_that_ocr_took_for_letters_are_no_target(other: str, is_text: bool) -> None:
-    """In a program in Chinese the same characters are words."""
+def test_icons_that_ocr_took_for_letters_are_no_target(others: tuple[str, ...], is_text: bool) -> None:
+    """In a program in Chinese the same characters are words, and its captions are short."""
     size = Size(720, 420)
-    lines = (Line("回区", Box(32, 12, 30, 16)), Line(other, Box(200, 12, 140, 16)))
-    found = target_at(Point(47, 20), Sight(lines, size), {})
+    lines = [Line(text, Box(200, 12 + 40 * place, 140, 16)) for place, text in enumerate(others)]
+    found = target_at(Point(47, 20), Sight((Line("回区", Box(32, 12, 30, 16)), *lines), size), {})
     assert (found is not None and found.text == "回区") is is_text
 
 
