@@ -24,10 +24,9 @@ from holo_tasks.scripts.values import PLACEHOLDER
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader
 
-AGAIN = (
-    "it does not know whether an item was done before: if it changes something, give each item a key (`run --token`, "
-    "or key= of a sub-goal), or compile a probe"
-)
+KEY = "give each item a key (`run --token`, or key= of a sub-goal), or compile a probe"
+AGAIN = f"it does not know whether an item was done before: if it changes something, {KEY}"
+FIRST_SCREEN = f"it looks for an item that was done before on its first screen only: if it may be out of view, {KEY}"
 
 
 def compile_traces(
@@ -131,8 +130,8 @@ def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
         said.append(f"no step uses {', '.join(made.unused)}: the playbook does the same for every such value")
     if made.probe:
         said.append(f"its probe {made.probe} looks for the effect")
-    elif _types_values(out, made.goal):
-        said.append(AGAIN)
+    elif told := _told_of_repetition(out, made.goal):
+        said.append(told)
     said += [f"step {one.step} takes the model: {one.why}" for one in made.by_model]
     if made.left_out:
         said.append(f"{made.left_out} steps of the runs were detours and are left out")
@@ -147,10 +146,14 @@ def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
     return said
 
 
-def _types_values(file: Path, goal: str) -> bool:
-    """Return whether a playbook types values of an item, so that it may enter the item twice."""
-    done = [action for rule in load_playbook(file).rules_of(goal) for action in rule.do]
-    return any(PLACEHOLDER.search(action.write.text) for action in done if action.write is not None)
+def _told_of_repetition(file: Path, goal: str) -> str:
+    """Return what to say of a playbook that types values of an item, so that it may enter the item twice."""
+    playbook = load_playbook(file)
+    if playbook.goals[goal].absent:
+        return FIRST_SCREEN
+    done = [action for rule in playbook.rules_of(goal) for action in rule.do]
+    types = any(PLACEHOLDER.search(action.write.text) for action in done if action.write is not None)
+    return AGAIN if types else ""
 
 
 def _as_json(made: Compiled, out: Path, verified: Sequence[tuple[Trace, str]]) -> str:
