@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holo_tasks.core.elements import element_anchors
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.input.pressed_elements import pressed_at
 from holo_tasks.core.screen.geometry import Box, Point
@@ -70,3 +71,19 @@ def test_a_named_part_of_a_field_is_pressed_itself() -> None:
     hit = pressed_at(tree.tree, Point(40, 80))
     assert hit is not None
     assert hit.role == "label"
+
+
+def test_only_labels_near_a_field_are_looked_up_in_the_whole_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree()
+    for number in range(40):
+        word = "".join("abcdefghij"[int(digit)] for digit in f"{number:02}")
+        tree.add("label", f"Label {word}", Box(7 * number, 10, 6, 8), tree.window)
+    tree.add("label", "Amount", Box(200, 355, 80, 20), tree.window)
+    for top in (380, 420):
+        tree.add("text field", "", Box(300, top, 80, 20), tree.window, "editable")
+    asked: list[str] = []
+    is_label = element_anchors._is_label
+    monkeypatch.setattr(element_anchors, "_is_label", lambda *of: asked.append(of[1].name) or is_label(*of))
+    facts = facts_at(tree, Point(310, 390))
+    assert (facts["below"], facts["place"]) == ("Amount", "1 of 2")
+    assert {*asked} == {"Amount"}

@@ -134,11 +134,12 @@ def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]
     """
     window = tree.window_of(element)
     texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and each.name]
-    texts = [each for each in texts if tree.window_of(each) is window and _is_label(tree, each)]
+    texts = [each for each in texts if tree.window_of(each) is window]
     found = []
     for relation in ("right_of", "below"):
         there = [each for each in texts if _stands(element.box, relation, each.box)]
         there = [each for each in there if relation != "below" or _overlap(each.box, element.box)]
+        there = [each for each in there if _is_label(tree, each)]
         there = [each for each in there if _is_lasting(each.name)] or there
         if there:
             found.append((relation, min(there, key=lambda each: _distance(each.box, element.box))))
@@ -180,8 +181,8 @@ def _below_label(tree: ElementTree, element: Element, known: Callable[[Element],
     if element.role not in FIELDS:
         return {}
     texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and _is_lasting(each.name)]
-    texts = [each for each in texts if tree.window_of(each) is tree.window_of(element) and _is_label(tree, each)]
-    above = [each for each in texts if known(each).name and 0 < element.box.top - each.box.bottom < MOST_BELOW]
+    texts = [each for each in texts if 0 < element.box.top - each.box.bottom < MOST_BELOW and known(each).name]
+    above = [each for each in texts if tree.window_of(each) is tree.window_of(element) and _is_label(tree, each)]
     if not above:
         return {}
     label = min(above, key=lambda each: _distance(each.box, element.box))
