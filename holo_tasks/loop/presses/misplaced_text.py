@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.input.gestures import Click, Gesture
 from holo_tasks.core.input.pressed_elements import FIELDS
-from holo_tasks.core.prompts.call_to_gesture import FULL_SCALE, to_thousandths
 from holo_tasks.core.prompts.tool_calls import AnyCall, WriteCall
 from holo_tasks.core.prompts.toolbox import Space
 from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.screen.verdicts import Verdict
+from holo_tasks.loop.presses.model_place import model_place
 from holo_tasks.loop.services import Services
 
 EDGE = 12
@@ -52,7 +52,7 @@ class MisplacedText:
         if newest is None or _other_field(newest.tree, at) is None:
             return ""
         field = _other_field(newest.tree if newest.is_fresh else await services.elements.read(), at)
-        place = None if field is None else _place(field.box.center, shot, services.model.space)
+        place = None if field is None else model_place(field.box.center, shot, services.model.space)
         if place is None:
             return ""
         self._withheld = call
@@ -71,7 +71,7 @@ class MisplacedText:
             return ""
         if box.grown(FAR).contains(at) or _is_beside(box, at):
             return ""
-        place = _place(box.center, shot, space)
+        place = model_place(box.center, shot, space)
         where = "" if place is None else f", around {place}"
         return f" Your last click changed nothing, and the text is at another place{where}: look where it is."
 
@@ -88,11 +88,3 @@ def _is_beside(field: Box, at: Point) -> bool:
     """Return whether a point is left of a field or just above it, where its label is."""
     left = field.top <= at.y < field.bottom and at.x < field.left
     return left or (0 <= field.top - at.y <= BELOW and field.left - BELOW <= at.x < field.right)
-
-
-def _place(at: Point, shot: Shot, space: Space) -> str | None:
-    """Return a point in the model's coordinates, ``None`` if it is not on the sent picture."""
-    place = to_thousandths(at, shot)
-    if place is None:
-        return None
-    return str(place if space == "thousandths" else tuple(coordinate / FULL_SCALE for coordinate in place))

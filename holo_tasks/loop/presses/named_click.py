@@ -23,7 +23,7 @@ from holo_tasks.core.elements.named_target import (
     spot_in,
 )
 from holo_tasks.core.elements.target_words import differ_in_words, mentions_field, share_a_word
-from holo_tasks.core.prompts.call_to_gesture import FULL_SCALE, to_pixel, to_thousandths
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall, DragAndDropCall, WriteAtCall
 from holo_tasks.core.prompts.toolbox import Space
 from holo_tasks.core.screen.frame import Frame, Shot
@@ -31,6 +31,7 @@ from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.outside_text import named
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.presses.model_place import model_place
 from holo_tasks.loop.services import Services
 
 MOST_TOLD = 60
@@ -168,10 +169,9 @@ def _is_flat(frame: Frame, at: Point, around: int) -> bool:
 
 def _sentence(mismatch: Mismatch, shot: Shot, space: Space) -> str:
     """Return the message for the model. Returns an empty string if the named control is not on the sent picture."""
-    place = to_thousandths(mismatch.named.box.center, shot)
-    if place is None:
+    where = model_place(mismatch.named.box.center, shot, space)
+    if where is None:
         return ""
-    where = str(place if space == "thousandths" else tuple(coordinate / FULL_SCALE for coordinate in place))
     name = f"‘{named(mismatch.named.name, MOST_TOLD)}’"
     if mismatch.off:
         return f"The point is on no control, {mismatch.off} {name}, which is at {where}."

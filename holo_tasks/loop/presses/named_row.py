@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holo_tasks.core.elements.known_elements import redacted_tree
-from holo_tasks.core.prompts.call_to_gesture import FULL_SCALE, to_pixel, to_thousandths
+from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.outside_text import named
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
+from holo_tasks.loop.presses.model_place import model_place
 from holo_tasks.loop.services import Services
 
 ALIGNED = 8
@@ -54,11 +55,10 @@ class NamedRows:
             return ""
         at = to_pixel(call.x, call.y, seen.shot)
         found = other_row(keys, at, await _texts(services, seen))
-        place = None if found is None else to_thousandths(found.place, seen.shot)
-        if found is None or place is None:
+        where = None if found is None else model_place(found.place, seen.shot, services.model.space)
+        if found is None or where is None:
             return ""
         self._withheld = call
-        where = place if services.model.space == "thousandths" else tuple(one / FULL_SCALE for one in place)
         value, there = named(found.value, MOST_TOLD), named(found.there, MOST_TOLD)
         return (
             f"You named ‘{value}’; the point is in the row of ‘{there}’. ‘{value}’ is at {where}. Nothing was pressed. "
