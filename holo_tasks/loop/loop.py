@@ -229,8 +229,7 @@ class _Loop(Generic[T]):
             raise GaveUp(f"The agent needs a person: {question}", layer=self.executor.layer)
         reported = await walk.services.person.help(walk, question)
         walk.presses.forget_all()
-        if self.doubts is not None:
-            self.doubts.pressed_otherwise()
+        self._forget_last_step()
         await walk.look()
         walk.remember(decided.step, reported)
         return LoopState(state.rejected_answers, state.unfinished)
@@ -239,14 +238,20 @@ class _Loop(Generic[T]):
         """Do a whole sequence that the model has called, and tell the model the outcome."""
         assert self.macro is not None
         walk = self.walk
-        if self.doubts is not None:
-            self.doubts.pressed_otherwise()
+        self._forget_last_step()
         reported, is_error = await self.macro(
             walk, call, self.effect_buttons, self.max_steps - (walk.step - self.first)
         )
         walk.remember(decided.step, reported, is_error=is_error)
         await self._unstick()
         return LoopState(state.rejected_answers, state.unfinished)
+
+    def _forget_last_step(self) -> None:
+        """Forget where the model has clicked and typed, because a person or a sequence works on the screen."""
+        self.misplaced.forget()
+        self.doubled.forget()
+        if self.doubts is not None:
+            self.doubts.pressed_otherwise()
 
     async def perform(self, state: LoopState, decided: Decided) -> LoopState:
         """Do a step that needs input, unless a guard withholds or refuses it."""

@@ -51,6 +51,10 @@ class DoubledPress:
         self._typed = isinstance(call, WriteCall | WriteAtCall) or (self._typed and not _has_effect(call))
         self._withheld = None
 
+    def forget(self) -> None:
+        """Forget the last press, because a person or a sequence has worked on the screen."""
+        self._pressed, self._typed = None, False
+
     def withhold(self, call: AnyCall, gesture: Gesture | None, step: int) -> str:
         """Return why a press is withheld, for the model; an empty string if it may be made.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holo_tasks.core.elements.elements import Element, ElementTree
-from holo_tasks.core.input.gestures import Click, Gesture
+from holo_tasks.core.input.gestures import Click, Gesture, Pause
 from holo_tasks.core.input.pressed_elements import FIELDS
 from holo_tasks.core.prompts.tool_calls import AnyCall, WriteCall
 from holo_tasks.core.prompts.toolbox import Space
@@ -31,14 +31,20 @@ class MisplacedText:
     """Compares the place of the last click with the field that gets the next text. One object serves one sub-goal."""
 
     _vain: Point | None = None
-    """The point of the last action, if that was a click that changed nothing."""
+    """The point of the last action apart from waits, if that was a click that changed nothing."""
     _withheld: AnyCall | None = None
 
     def did(self, gesture: Gesture | None, verdict: Verdict | None) -> None:
-        """Note an action and its effect."""
+        """Note an action and its effect. A wait in which nothing changed says nothing about the click before it."""
         unchanged = verdict is not None and verdict.outcome == "unchanged"
+        if isinstance(gesture, Pause) and unchanged:
+            return
         self._vain = gesture.at if isinstance(gesture, Click) and unchanged else None
         self._withheld = None
+
+    def forget(self) -> None:
+        """Forget the last click, because a person or a sequence has worked on the screen."""
+        self._vain = None
 
     async def withhold(self, services: Services, call: AnyCall, shot: Shot) -> str:
         """Return why a text is withheld, for the model; an empty string if it may be typed.
@@ -81,7 +87,19 @@ def _other_field(tree: ElementTree, at: Point) -> Element | None:
     field = tree.focused()
     if field is None or field.role not in FIELDS or not field.on_screen:
         return None
+    if field.box.contains(at):
+        return None
+    if _is_in_another_field(tree, at, field):
+        return field
     return None if field.box.grown(EDGE).contains(at) or _is_beside(field.box, at) else field
+
+
+def _is_in_another_field(tree: ElementTree, at: Point, field: Element) -> bool:
+    """Return whether a point is in another field than this one, its inner parts and the field that it is a part of."""
+    inner = tree.at(at)
+    own = {field.id, *(each.id for each in (*tree.below(field), *tree.ancestors(field)))}
+    there = [] if inner is None else [inner, *tree.ancestors(inner)]
+    return any(each.role in FIELDS and each.id not in own for each in there)
 
 
 def _is_beside(field: Box, at: Point) -> bool:
