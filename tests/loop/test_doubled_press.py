@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.input.gestures import Click, Gesture
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.core.screen.verdicts import Verdict
+from holo_tasks.loop.presses.doubled_press import DoubledPress
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
-from tests.support.shots import MemoryModel, as_model, walk_of, work, wrote
+from tests.support.shots import MemoryModel, a_step, as_model, walk_of, work, wrote
 
 DONE, WAIT, TEXT = step("answer", content="done"), step("wait", seconds=0.1), step("write", content="x")
+
+AT, CHANGED = Click(Point(100, 100)), Verdict("changed", None)
 
 
 def click(words: str = "Store ticket", x: int = 500, **more: Any) -> Any:
@@ -35,6 +40,58 @@ async def test_a_doubled_press_is_withheld(calls: tuple[Any, ...]) -> None:
     assert "Nothing was pressed: your last action was a press on" in said
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Save below the Amount field",
+        "Add to wish list button",
+        "Submit, at the end of the list",
+        "the blue button in the form that says Save",
+    ],
+)
+async def test_a_button_beside_a_field_or_a_list_is_a_button(words: str) -> None:
+    presses, said = await did(click(words), click(words))
+    assert len(presses) == 1
+    assert "Nothing was pressed: your last action was a press on" in said
+
+
+async def test_the_message_names_the_earlier_press() -> None:
+    _, said = await did(click("the Store button"), click("Store ticket"))
+    assert "your last action was a press on the Store button, and" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Order number field",
+        "Post code text field",
+        "Send-to field",
+        "Store drop-down list",
+        "Book title cell",
+        "Check out date picker: next month arrow",
+        "Add one more (+) button",
+    ],
+)
+async def test_a_control_that_is_pressed_repeatedly_is_no_button_with_an_effect(words: str) -> None:
+    presses, said = await did(click(words), click(words))
+    assert len(presses) == 2
+    assert "Nothing was pressed" not in said
+
+
+def test_presses_after_the_work_of_a_person_are_made() -> None:
+    guard, press, text = (
+        DoubledPress(),
+        a_step(**click()["tool_call"]).tool_call,
+        a_step("write", content="x").tool_call,
+    )
+    for forgets in (False, True):
+        guard.did(text, None, CHANGED, 1)
+        if forgets:
+            guard.forget()
+        guard.did(press, AT, CHANGED, 2)
+        assert bool(guard.withhold(press, AT, 3)) is not forgets
+
+
 async def test_a_repeated_call_is_carried_out() -> None:
     presses, _ = await did(click(), click(), click())
     assert len(presses) == 2
@@ -48,6 +105,11 @@ async def test_a_repeated_call_is_carried_out() -> None:
         pytest.param((click(), TEXT, click()), id="a text between"),
         pytest.param((click(), click("Name field", 300), click()), id="a press between"),
         pytest.param((click(), click("Store copy", 700)), id="another button"),
+        pytest.param(
+            (click("Save button"), click("Confirm button in the dialog that appeared")),
+            id="another button at the place",
+        ),
+        pytest.param((click("Delete in row 1"), click("Delete in row 2")), id="another row there"),
         pytest.param((click("Add"), click("Add", button="right")), id="another mouse button"),
     ],
 )

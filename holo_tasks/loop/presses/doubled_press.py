@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from holo_tasks.core.elements.target_words import differ_in_words, mentions_field
 from holo_tasks.core.input.gestures import Click, Gesture
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, WaitCall, WriteAtCall, WriteCall
 from holo_tasks.core.screen.geometry import Box, Point
@@ -26,6 +27,18 @@ EFFECTS = re.compile(
     re.IGNORECASE,
 )
 """Words of buttons that do something each time they are pressed. Buttons such as *Next* are pressed repeatedly."""
+STEPS = re.compile(r"\b(?:one more|plus|arrow|stepper|pfeil|flèche|flecha)\b|\(\+\)", re.IGNORECASE)
+"""Words of controls that are pressed repeatedly, whatever else their names say."""
+CHOOSERS = re.compile(
+    r"\b(?:list|drop-?down|combo ?box|cell|picker|calendar|liste|zelle|kalender|cellule|calendrier|lista|celda)\b",
+    re.IGNORECASE,
+)
+"""Words of controls other than fields in which a press only chooses something."""
+BUTTON = re.compile(r"\b(?:button|schaltfläche|knopf|bouton|botón)\b", re.IGNORECASE)
+PLACE = re.compile(
+    r",|\b(?:in|at|on|of|below|under|above|beside|next to|(?:left|right) of|unter|neben|über)\b", re.IGNORECASE
+)
+"""The words before this name the control, and those after it its place."""
 
 
 @dataclass
@@ -34,6 +47,8 @@ class DoubledPress:
 
     _pressed: Point | None = None
     """The point of the last action, if that was a press that sent typed texts, and the screen changed after it."""
+    _words: str = ""
+    """The model's words for it."""
     _typed: bool = False
     """Whether a text was typed since the last press with an effect."""
     _step: int = 0
@@ -48,6 +63,7 @@ class DoubledPress:
         changed = verdict is not None and verdict.outcome in ("changed", "elsewhere")
         sends = changed and self._typed and _has_effect(call)
         self._pressed = gesture.at if sends and isinstance(gesture, Click) else None
+        self._words = call.element if isinstance(call, ClickCall) else ""
         self._typed = isinstance(call, WriteCall | WriteAtCall) or (self._typed and not _has_effect(call))
         self._withheld = None
 
@@ -67,17 +83,24 @@ class DoubledPress:
             or call == self._withheld
             or not isinstance(call, ClickCall)
             or not _has_effect(call)
+            or differ_in_words(self._words, call.element)
         ):
             return ""
         if not isinstance(gesture, Click) or not Box.near(self._pressed, NEAR, NEAR).contains(gesture.at):
             return ""
         self._withheld = call
         return (
-            f"Nothing was pressed: your last action was a press on {named(call.element, MOST_TOLD)}, and the screen "
+            f"Nothing was pressed: your last action was a press on {named(self._words, MOST_TOLD)}, and the screen "
             "has changed since. Nothing was typed after it. Look whether it has done what you want. To press it once "
             "more, repeat this call."
         )
 
 
 def _has_effect(call: AnyCall) -> bool:
-    return isinstance(call, ClickCall) and call.button == "left" and EFFECTS.search(call.element) is not None
+    """Return whether a call presses a button that does something each time, by the model's words."""
+    if not isinstance(call, ClickCall) or call.button != "left" or EFFECTS.search(call.element) is None:
+        return False
+    name = PLACE.split(call.element)[0]
+    words = name if EFFECTS.search(name) else call.element
+    chooses = mentions_field(words) or CHOOSERS.search(words) is not None
+    return STEPS.search(words) is None and (not chooses or BUTTON.search(words) is not None)
