@@ -34,12 +34,12 @@ FIRST, SECOND, BELOW = Point(210, 28), Point(210, 58), Point(210, 120)
     ],
 )
 def test_the_row_of_the_point_is_compared(keys: tuple[str, ...], at: Point, there: str | None) -> None:
-    found = other_row(keys, at, ROWS)
+    found = other_row("Close", keys, at, ROWS)
     assert (None if found is None else found.there) == there
 
 
 def test_a_row_whose_text_contains_the_value_is_its_row() -> None:
-    assert other_row(("T-11",), FIRST, [*ROWS, ("see T-11", Box(260, 20, 60, 16))]) is None
+    assert other_row("Close", ("T-11",), FIRST, [*ROWS, ("see T-11", Box(260, 20, 60, 16))]) is None
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,47 @@ def test_a_row_whose_text_contains_the_value_is_its_row() -> None:
         ("the row of T-110", ()),
         ("the second Close button", ()),
         ("row of AT-11", ()),
+        ("the button next to T-11", ("T-11",)),
+        ("the row with T-11", ("T-11",)),
+        ("Number field, to enter T-11", ()),
+        ("Number field: set ‘T-11’", ()),
+        ("Feld Nummer, auf T-11", ()),
+        ("Number field of T-11, to set T-11", ("T-11",)),
     ],
 )
 def test_only_whole_values_are_named(words: str, found: tuple[str, ...]) -> None:
     assert keys_in(words, ("T-11", "Ann", "7")) == found
+
+
+STOCK = [("Widget", Box(20, 20, 60, 16)), ("25", Box(120, 20, 20, 16))]
+STOCK += [("Bolt", Box(20, 50, 60, 16)), ("40", Box(120, 50, 20, 16))]
+LABELS = [("Quantity A:", Box(20, 20, 80, 16)), ("10", Box(120, 20, 20, 16))]
+LABELS += [("Quantity B:", Box(20, 50, 80, 16)), ("0", Box(120, 50, 20, 16))]
+DATES = [("2026-03-01", Box(20, 20, 90, 16)), ("INV-1", Box(200, 20, 60, 16))]
+DATES += [("2026-03-15", Box(20, 50, 90, 16)), ("INV-2", Box(200, 50, 60, 16))]
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "texts", "there"),
+    [
+        ("Quantity cell of Bolt to change 40 to 25", ("25",), STOCK, None),
+        ("Quantity cell of Bolt, soon 25", ("25",), STOCK, None),
+        ("Quantity cell that has 40, soon 25", ("25",), STOCK, None),
+        ("Quantity cell of Widget, which has 25", ("25",), STOCK, "40"),
+        ("Quantity cell of the bolts, which has 25", ("25",), STOCK, "40"),
+        ("Quantity B field, to enter 10", ("10",), LABELS, None),
+        ("Quantity B field, soon 10", ("10",), LABELS, None),
+        ("Quantity A field, now 10", ("10",), LABELS, "0"),
+        ("Due date field of INV-2 to set 2026-03-01", ("2026-03-01",), DATES, None),
+        ("Due date field of INV-2, 2026-03-01", ("2026-03-01",), DATES, None),
+        ("Due date field of INV-1, 2026-03-01", ("2026-03-01",), DATES, "2026-03-15"),
+    ],
+)
+def test_words_for_the_row_of_the_point_and_a_value_to_enter_are_right(
+    words: str, values: tuple[str, ...], texts: list[tuple[str, Box]], there: str | None
+) -> None:
+    found = other_row(words, keys_in(words, values), Point(130, 58) if texts is not DATES else Point(30, 58), texts)
+    assert (None if found is None else found.there) == there
 
 
 async def test_a_click_is_withheld_once_and_the_right_row_is_told() -> None:

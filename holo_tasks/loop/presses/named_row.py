@@ -26,6 +26,15 @@ EDGE = 3
 MOST_TOLD = 60
 """Maximal number of characters of a text in a message."""
 
+ENTERED = re.compile(r"\b(?:to|with|as|enter|set|type|auf|mit)[\s:]*[\"'‘“„]?$", re.IGNORECASE)
+"""Words right before a value that the model is about to enter."""
+NAMES = re.compile(
+    r"\b(?:next|close|belonging|belongs|corresponding|corresponds|linked|related|refers|adjacent)\s+to\W*$"
+    r"|\b(?:row|line|record|entry|item|zeile|eintrag)\s+(?:with|mit)\W*$",
+    re.IGNORECASE,
+)
+"""Words right before a value that names a row."""
+
 
 @dataclass(frozen=True)
 class OtherRow:
@@ -54,7 +63,7 @@ class NamedRows:
         if not keys:
             return ""
         at = to_pixel(call.x, call.y, seen.shot)
-        found = other_row(keys, at, await _texts(services, seen))
+        found = other_row(call.element, keys, at, await _texts(services, seen))
         where = None if found is None else model_place(found.place, seen.shot, services.model.space)
         if found is None or where is None:
             return ""
@@ -67,33 +76,50 @@ class NamedRows:
 
 
 def keys_in(words: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return the values with a digit that occur in a description as words of their own."""
+    """Return the values with a digit by which a description names a row.
+
+    A value that is about to be entered, as in “to change 40 to 25”, names none.
+    """
     return tuple(
         value
         for value in values
         if len(value) > 1
         and any(map(str.isdigit, value))
-        and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-])", words, re.IGNORECASE)
+        and any(not ENTERED.search(words[:place]) or NAMES.search(words[:place]) for place in _places(words, value))
     )
 
 
-def other_row(keys: Sequence[str], at: Point, texts: Sequence[tuple[str, Box]]) -> OtherRow | None:
+def other_row(words: str, keys: Sequence[str], at: Point, texts: Sequence[tuple[str, Box]]) -> OtherRow | None:
     """Return the contradiction between named values and the row at a point, ``None`` if there is none.
 
     The row of the point must have, in the column of a named value, another text of the same shape, such as another
-    number. A value that is in this row, or that the screen does not show, contradicts nothing.
+    number. A value that is in this row, or that the screen does not show, contradicts nothing. Neither does a value if
+    the words have another text of this row that no row of the value has.
     """
-    row = [(text, box) for text, box in texts if box.top - EDGE <= at.y < box.bottom + EDGE]
+    row = _row(texts, at.y)
     found = None
     for key in keys:
         boxes = [box for text, box in texts if _same(text, key)]
-        if any(_holds(text, key) for text, _ in row):
+        if any(_places(text, key) for text, _ in row):
+            return None
+        elsewhere = {text for box in boxes for text, _ in _row(texts, box.center.y)}
+        if any(text not in elsewhere and _is_named(text, words) for text, _ in row):
             return None
         for text, box in row:
             column = [one for one in boxes if abs(one.left - box.left) <= ALIGNED]
             if column and _shape(text) == _shape(key) and found is None:
                 found = OtherRow(key, column[0].center, text.strip())
     return found
+
+
+def _row(texts: Sequence[tuple[str, Box]], y: int) -> list[tuple[str, Box]]:
+    return [(text, box) for text, box in texts if box.top - EDGE <= y < box.bottom + EDGE]
+
+
+def _is_named(text: str, words: str) -> bool:
+    """Return whether a description has the text of a label or a value, written in the same way."""
+    bare = text.strip().rstrip(":")
+    return len(bare) > 1 and any(words.startswith(bare, place) for place in _places(words, bare))
 
 
 async def _texts(services: Services, seen: NewestScreen) -> list[tuple[str, Box]]:
@@ -111,8 +137,9 @@ def _same(text: str, key: str) -> bool:
     return text.strip().casefold() == key.casefold()
 
 
-def _holds(text: str, key: str) -> bool:
-    return bool(keys_in(text, (key,)))
+def _places(text: str, part: str) -> list[int]:
+    """Return where a text has a part as words of its own."""
+    return [found.start() for found in re.finditer(rf"(?<![\w.-]){re.escape(part)}(?![\w-])", text, re.IGNORECASE)]
 
 
 def _shape(text: str) -> str:
