@@ -61,6 +61,8 @@ class Elements:
     _was_read: bool = False
     _misses: int = 0
     _rests: int = 0
+    _empty: ElementTree | None = field(default=None, repr=False)
+    """The tree of programs that report nothing, while they are not asked."""
     _ahead: asyncio.Task[tuple[ElementTree, float]] | None = field(default=None, repr=False)
     _moving: ElementTree | None = field(default=None, repr=False)
     """The tree of the reading that is under way, while its positions have not come to rest."""
@@ -175,7 +177,7 @@ class Elements:
         ahead, self._ahead = self._ahead, None
         before = await self._read_ahead_result(ahead) if ahead else None
         if self._rests:
-            return None
+            return None if self._empty is None else NewestTree(self._empty, is_fresh=False)
         tree, fresh = before[0] if before else None, None
         if not (ahead and before is None) and not (before and before[1] > SLOW_S):
             fresh = await self._available_tree()
@@ -183,6 +185,7 @@ class Elements:
         self._misses = 0 if tree else self._misses + int(not again)
         if self._misses >= MOST_MISSES or (tree and not tree.elements):
             self._misses, self._rests = 0, RESTS
+            self._empty = tree
         return None if tree is None else NewestTree(tree, fresh is not None and not fresh.moving)
 
     async def _read_ahead_result(

@@ -311,7 +311,7 @@ class _Loop(Generic[T]):
         services, call, record = self.walk.services, step.tool_call, self.walk.record
         why = await self.named.contradiction(services, call, before, record)
         if not why and self.doubts is not None:
-            why = await self.rows.contradiction(services, call, before, self.doubts.task.values)
+            why = await self.rows.contradiction(services, call, before, self.doubts.task.values, self.named.newest)
         why = why or await self.misplaced.withhold(services, call, before.shot)
         why = why or self.doubled.withhold(call, to_gesture(call, before.shot), self.walk.step)
         if not why and self.doubts is not None:

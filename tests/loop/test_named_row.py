@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
-from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.element_tree import Elements, NewestTree
 from holo_tasks.loop.presses.named_row import NamedRows, keys_in, other_row
 from holo_tasks.vision.spot_text import SpotText
 from tests.support.element_trees import TellsTree, element, tree_of, window
@@ -100,10 +101,11 @@ async def test_a_click_is_withheld_once_and_the_right_row_is_told() -> None:
     seen = await walk.look()
     rows, x, y = NamedRows(), round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
     call = a_step("click", element="Close button of T-11", x=x, y=y).tool_call
-    said = await rows.contradiction(walk.services, call, seen, ("T-11",))
+    newest = NewestTree(tree, is_fresh=True)
+    said = await rows.contradiction(walk.services, call, seen, ("T-11",), newest)
     assert said.startswith("You named ‘T-11’; the point is in the row of ‘T-10’. ‘T-11’ is at (")
-    assert await rows.contradiction(walk.services, call, seen, ("T-11",)) == "", "repeated"
-    assert await rows.contradiction(walk.services, call, seen, ()) == "", "no value of the task"
+    assert await rows.contradiction(walk.services, call, seen, ("T-11",), newest) == "", "repeated"
+    assert await rows.contradiction(walk.services, call, seen, (), newest) == "", "no value of the task"
 
 
 async def test_without_a_tree_the_picture_is_read() -> None:
@@ -116,3 +118,38 @@ async def test_without_a_tree_the_picture_is_read() -> None:
     x, y = round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
     call = a_step("click", element="Close button of T-11", x=x, y=y).tool_call
     assert "the row of ‘T-10’" in await NamedRows().contradiction(walk.services, call, await walk.look(), ("T-11",))
+
+
+@pytest.mark.parametrize(
+    ("told", "is_withheld"),
+    [
+        pytest.param(None, False, id="late"),
+        pytest.param(tree_of(window(WHOLE)), False, id="elements without texts"),
+        pytest.param(replace(tree_of(window(WHOLE)), moving=True), False, id="moving"),
+        pytest.param(ElementTree(complete=False), True, id="a program without elements"),
+    ],
+)
+async def test_a_late_tree_is_not_waited_for_and_only_an_empty_one_is_replaced_by_the_picture(
+    told: ElementTree | None, is_withheld: bool
+) -> None:
+    class Texts(SpotText):
+        async def texts(self, frame: Frame) -> list[tuple[str, Box]]:
+            return ROWS
+
+    asked = TellsTree(tree_of(window(WHOLE)), takes_s=60)
+    walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
+    walk.services = replace(walk.services, elements=Elements(asked), spots=Texts())
+    x, y = round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
+    call, seen = a_step("click", element="Close button of T-11", x=x, y=y).tool_call, await walk.look()
+    newest = None if told is None else NewestTree(told, is_fresh=True)
+    said = await NamedRows().contradiction(walk.services, call, seen, ("T-11",), newest)
+    assert (bool(said), asked.asked) == (is_withheld, 0)
+
+
+async def test_a_program_without_elements_is_known_while_it_is_not_asked() -> None:
+    empty, late = TellsTree(ElementTree(complete=False)), TellsTree(tree_of(window(WHOLE)), takes_s=1)
+    for told, is_known in ((empty, True), (late, False)):
+        elements = Elements(told)
+        for _ in range(5):
+            newest = await elements.newest()
+        assert (newest is not None) is is_known

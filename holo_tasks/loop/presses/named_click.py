@@ -30,7 +30,7 @@ from holo_tasks.core.screen.frame import Frame, Shot
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.outside_text import named
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
-from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.element_tree import Elements, NewestTree
 from holo_tasks.loop.presses.model_place import model_place
 from holo_tasks.loop.services import Services
 
@@ -61,6 +61,8 @@ class _PressPoint:
 class NamedClicks:
     """Compares the words of each press with the control at its point. One object serves one sub-goal."""
 
+    newest: NewestTree | None = None
+    """The tree that the last call was compared with, if it was available in time."""
     _withheld: AnyCall | None = None
 
     async def contradiction(self, services: Services, call: AnyCall, seen: NewestScreen, record: Record) -> str:
@@ -71,7 +73,9 @@ class NamedClicks:
         A call is withheld once. If the model repeats it at once, ``record`` gets an event that says so.
         """
         insists, self._withheld = call == self._withheld, None
-        found = [await _mismatch(services, end, seen) for end in _ends(call, seen.shot)]
+        ends = _ends(call, seen.shot)
+        self.newest = await services.elements.newest() if ends and services.elements is not None else None
+        found = [await _mismatch(services, end, seen, self.newest) for end in ends]
         reported = [_sentence(mismatch, seen.shot, services.model.space) for mismatch in found if mismatch is not None]
         if not any(reported):
             return ""
@@ -95,9 +99,10 @@ def _ends(call: AnyCall, shot: Shot) -> list[_PressPoint]:
             return []
 
 
-async def _mismatch(services: Services, end: _PressPoint, seen: NewestScreen) -> Mismatch | None:
+async def _mismatch(
+    services: Services, end: _PressPoint, seen: NewestScreen, newest: NewestTree | None
+) -> Mismatch | None:
     """Return the contradiction at one point: by the tree if it has an element there, otherwise by the text there."""
-    newest = await services.elements.newest() if services.elements is not None else None
     spot = None if newest is None else spot_in(newest.tree, end.at)
     if newest is None or spot is None:
         return None if services.spots is None else await _by_text(services.spots, end, seen)

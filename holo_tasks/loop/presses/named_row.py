@@ -16,6 +16,7 @@ from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCa
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.outside_text import named
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
+from holo_tasks.loop.element_tree import NewestTree
 from holo_tasks.loop.presses.model_place import model_place
 from holo_tasks.loop.services import Services
 
@@ -51,8 +52,17 @@ class NamedRows:
 
     _withheld: AnyCall | None = None
 
-    async def contradiction(self, services: Services, call: AnyCall, seen: NewestScreen, values: Sequence[str]) -> str:
+    async def contradiction(
+        self,
+        services: Services,
+        call: AnyCall,
+        seen: NewestScreen,
+        values: Sequence[str],
+        newest: NewestTree | None = None,
+    ) -> str:
         """Return the reason for withholding a call, in sentences for the model; an empty string if it is carried out.
+
+        ``newest`` is the tree that `named_click` has read for this call.
 
         A call is withheld once. If the model repeats it at once, it is carried out.
         """
@@ -63,7 +73,7 @@ class NamedRows:
         if not keys:
             return ""
         at = to_pixel(call.x, call.y, seen.shot)
-        found = other_row(call.element, keys, at, await _texts(services, seen))
+        found = other_row(call.element, keys, at, await _texts(services, seen, newest))
         where = None if found is None else model_place(found.place, seen.shot, services.model.space)
         if found is None or where is None:
             return ""
@@ -122,14 +132,17 @@ def _is_named(text: str, words: str) -> bool:
     return len(bare) > 1 and any(words.startswith(bare, place) for place in _places(words, bare))
 
 
-async def _texts(services: Services, seen: NewestScreen) -> list[tuple[str, Box]]:
-    """Return the texts on the screen with their places: those of the tree, or those that OCR reads without one."""
-    if services.elements is not None:
-        tree = redacted_tree(
-            await services.elements.read(), seen.masks, services.elements.text_filter, unseen=services.elements.unseen
-        )
-        if found := [(each.name, each.box) for each in tree.elements if each.name and each.on_screen]:
-            return found
+async def _texts(services: Services, seen: NewestScreen, newest: NewestTree | None) -> list[tuple[str, Box]]:
+    """Return the texts on the screen with their places: those of the tree, or those that OCR reads without elements.
+
+    Returns no texts if a program reports elements and they did not come in time, or still move.
+    """
+    if (elements := services.elements) is not None:
+        if newest is None or newest.tree.moving:
+            return []
+        tree = redacted_tree(newest.tree, seen.masks, elements.text_filter, unseen=elements.unseen)
+        if tree.elements:
+            return [(each.name, each.box) for each in tree.elements if each.name and each.on_screen]
     return [] if services.spots is None else await services.spots.texts(seen.redacted)
 
 
