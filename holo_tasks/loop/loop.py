@@ -25,7 +25,7 @@ from holo_tasks.core.errors import (
 )
 from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.tool_calls import AnswerCall, AskHumanCall, MacroCall
+from holo_tasks.core.prompts.tool_calls import AnswerCall, AnyCall, AskHumanCall, MacroCall, WaitCall
 from holo_tasks.loop.ask_model.corrections import corrections_clause, quoted_start
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.executor import Executor
@@ -33,13 +33,14 @@ from holo_tasks.loop.guide import AnyGuide, NoGuide
 from holo_tasks.loop.presses.doubled_press import DoubledPress
 from holo_tasks.loop.presses.misplaced_text import MisplacedText
 from holo_tasks.loop.presses.named_click import NamedClicks
-from holo_tasks.loop.presses.named_row import NamedRows
+from holo_tasks.loop.presses.named_row import row_contradiction
 from holo_tasks.loop.presses.press_once import EffectButtons, named, shows_as_text
 from holo_tasks.loop.presses.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
 from holo_tasks.loop.task_doubts import TaskDoubts
 from holo_tasks.loop.walk import Walk
 
+INSISTED = "The model gave the same call again after it was withheld: it is carried out."
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -149,7 +150,7 @@ class _Loop(Generic[T]):
         self.stuck = StuckRecovery(times=BACK - 1 if self.is_scripted else 0)
         self.first = self.walk.step
         self.named, self.misplaced, self.doubled = NamedClicks(), MisplacedText(), DoubledPress()
-        self.rows = NamedRows()
+        self.withheld: AnyCall | None = None
 
     @property
     def walk(self) -> Walk:
@@ -304,18 +305,30 @@ class _Loop(Generic[T]):
     async def _contradiction(self, step: Step, before: NewestScreen) -> str:
         """Return why a model's step is withheld: its words contradict its point, or its text contradicts the task.
 
-        Returns an empty string otherwise, and for scripts, which find targets by name and have no separate point.
+        Returns an empty string otherwise, and for scripts, which find targets by name and have no separate point. A
+        call is withheld once: if the model repeats it, at once or after waits, it is carried out.
         """
-        if self.is_scripted:
+        call = step.tool_call
+        if self.is_scripted or isinstance(call, WaitCall):
             return ""
-        services, call, record = self.walk.services, step.tool_call, self.walk.record
-        why = await self.named.contradiction(services, call, before, record)
-        if not why and self.doubts is not None:
-            why = await self.rows.contradiction(services, call, before, self.doubts.task.values, self.named.newest)
+        insists, self.withheld = call == self.withheld, None
+        if insists:
+            await self.walk.record(events.Corrected(reason=INSISTED))
+            return ""
+        why = await self._objection(call, before)
+        self.withheld = call if why else None
+        return why
+
+    async def _objection(self, call: AnyCall, before: NewestScreen) -> str:
+        """Return the reason of the first guard that objects to a call; an empty string if none does."""
+        services, doubts = self.walk.services, self.doubts
+        why = await self.named.contradiction(services, call, before)
+        if not why and doubts is not None:
+            why = await row_contradiction(services, call, before, doubts.task.values, self.named.newest)
         why = why or await self.misplaced.withhold(services, call, before.shot)
         why = why or self.doubled.withhold(call, to_gesture(call, before.shot), self.walk.step)
-        if not why and self.doubts is not None:
-            why = await self.doubts.slip(services, call, record)
+        if not why and doubts is not None:
+            why = await doubts.slip(services, call)
         return why
 
     def _place_of_text(self, step: Step, before: NewestScreen) -> str:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.elements.target_words import FIELD_ROLES, mentions_field
 from holo_tasks.core.input.pressed_elements import names_at, pressed_at
@@ -40,7 +39,6 @@ from holo_tasks.core.texts.task_sentences import (
 )
 from holo_tasks.core.texts.task_values import TaskValues, loose
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
-from holo_tasks.loop.presses.named_click import INSISTED, Record
 from holo_tasks.loop.services import Services
 
 MOST_TOLD = 3
@@ -87,26 +85,17 @@ class TaskDoubts:
     _has_acted: bool = False
     _used_keys: bool = False
     """Whether keys were pressed that may stand for a button."""
-    _withheld: AnyCall | None = None
     _told: Counter[str] = field(default_factory=Counter)
     _stands: set[str] = field(default_factory=set)
     """The doubts that were told since the last step."""
     _has_saved: bool = False
 
-    async def slip(self, services: Services, call: AnyCall, record: Record) -> str:
-        """Return why a text is not typed, in sentences for the model; empty if it is typed.
-
-        If the model repeats a withheld call at once, ``record`` gets an event that says so.
-        """
-        insists, self._withheld = call == self._withheld, None
+    async def slip(self, services: Services, call: AnyCall) -> str:
+        """Return why a text is not typed, in sentences for the model; empty if it is typed."""
         text = call.content if isinstance(call, WriteCall | WriteAtCall) else ""
         found = self.task.slip_in(text) if text and not is_placeholder(text) else None
         if found is None or loose(found.typed) in loose(await _reported(services)):
             return ""
-        if insists:
-            await record(events.Corrected(reason=INSISTED))
-            return ""
-        self._withheld = call
         return SLIP.format(named(found.typed), named(found.named))
 
     def did(self, call: AnyCall, before: NewestScreen, tree: ElementTree | None) -> None:

@@ -33,9 +33,8 @@ from holo_tasks.loop.instructions import (
     View,
     Wait,
 )
-from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.loop import INSISTED, pursue
 from holo_tasks.loop.presses.made_presses import MadePresses
-from holo_tasks.loop.presses.named_click import INSISTED
 from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.presses.repeated_press import check
 from holo_tasks.loop.screens import Screens

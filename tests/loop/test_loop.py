@@ -7,21 +7,24 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
-from holo_tasks.core.input.gestures import Click, Gesture, Receipt
+from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Pause, Receipt
 from holo_tasks.core.input.input_permit import InputPermit
 from holo_tasks.core.ports import Reply
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.core.prompts.tool_calls import AnswerCall, ClickCall
 from holo_tasks.core.screen.frame import Frame
+from holo_tasks.loop import loop
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.screens import Screens
+from holo_tasks.loop.task_doubts import TaskDoubts
 from holo_tasks.loop.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
-from tests.support.shots import MemoryModel, a_step, as_model, walk_of, wrote
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, walk_of, wrote
 
 CLICK = wrote(step("click", element="OK button", x=500, y=500))
 DONE = wrote(step("answer", content="done"))
@@ -113,3 +116,43 @@ async def test_a_second_early_answer_ends_the_work_despite_steps_in_between(why:
     with pytest.raises(GaveUp):
         await pursue(executor, read=fits, decide=decide, max_steps=9, guide=guide, effect_buttons=once)
     assert len(model.bodies) == 3
+
+
+ANSWER = Step(thought="", tool_call=AnswerCall(tool_name="answer", content="done"))
+PRESS, PAUSE, TAB = a_step(), a_step("wait", seconds=0.1), a_step("hotkey", keys=["tab"])
+
+
+@pytest.mark.parametrize(
+    ("steps", "gestures"),
+    [
+        pytest.param([PRESS], [], id="once"),
+        pytest.param([PRESS, PRESS], [Click], id="repeated"),
+        pytest.param([PRESS, PAUSE, PRESS], [Pause, Click], id="repeated after a wait"),
+        pytest.param([PRESS, TAB, PRESS], [Hotkey], id="repeated after another call"),
+        pytest.param([PRESS, PRESS, PRESS], [Click], id="repeated after it was carried out"),
+    ],
+)
+async def test_a_repeated_call_is_carried_out_whichever_guard_objects_to_it(
+    monkeypatch: pytest.MonkeyPatch, steps: list[Step], gestures: list[type]
+) -> None:
+    objected: list[str] = []
+
+    async def objects(*of: object) -> str:
+        is_press = any(isinstance(each, ClickCall) for each in of)
+        return objected.append("named") or "No." if is_press and len(objected) % 2 == 0 else ""
+
+    async def row_objects(*of: object) -> str:
+        return objected.append("row") or "No." if any(isinstance(each, ClickCall) for each in of) else ""
+
+    monkeypatch.setattr(loop.NamedClicks, "contradiction", objects)
+    monkeypatch.setattr(loop, "row_contradiction", row_objects)
+    decisions, recorder, desktop = [*steps, ANSWER], MemoryRecorder(), PaintedDesktop()
+    walk = walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder)
+
+    async def decide(walk: Walk, final: bool) -> Step:
+        return decisions.pop(0)
+
+    await pursue(Executor(walk, Walk.act), read=str, decide=decide, max_steps=9, doubts=TaskDoubts())
+    assert [type(each) for each in desktop.gestures] == gestures
+    reasons = [each.reason for each in recorder.of("correction")]
+    assert (loop.INSISTED in reasons) is (Click in gestures)

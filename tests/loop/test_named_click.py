@@ -213,9 +213,9 @@ async def test_a_late_or_empty_tree_withholds_no_press(tree: ElementTree) -> Non
 async def test_a_tree_that_keeps_moving_withholds_no_press() -> None:
     case = Case(tree=replace(FORM, moving=True))
     seen, call = await case.walk.look(), a_step(**click("Save", DELETE)["tool_call"]).tool_call
-    assert await NamedClicks().contradiction(case.walk.services, call, seen, case.walk.record) == ""
+    assert await NamedClicks().contradiction(case.walk.services, call, seen) == ""
     case.told.told = FORM
-    assert await NamedClicks().contradiction(case.walk.services, call, seen, case.walk.record)
+    assert await NamedClicks().contradiction(case.walk.services, call, seen)
 
 
 @pytest.mark.parametrize(("slow_s", "reads"), [(30.0, 1), (-1.0, 2)])

@@ -10,7 +10,7 @@ from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.loop.element_tree import Elements, NewestTree
-from holo_tasks.loop.presses.named_row import NamedRows, keys_in, other_row
+from holo_tasks.loop.presses.named_row import keys_in, other_row, row_contradiction
 from holo_tasks.vision.spot_text import SpotText
 from tests.support.element_trees import TellsTree, element, tree_of, window
 from tests.support.painted_desktop import WHOLE, PaintedDesktop
@@ -94,18 +94,17 @@ def test_words_for_the_row_of_the_point_and_a_value_to_enter_are_right(
     assert (None if found is None else found.there) == there
 
 
-async def test_a_click_is_withheld_once_and_the_right_row_is_told() -> None:
+async def test_a_click_is_withheld_and_the_right_row_is_told() -> None:
     tree = tree_of(window(WHOLE), *(element("cell", name, box) for name, box in ROWS))
     walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
     walk.services = replace(walk.services, elements=Elements(TellsTree(tree)))
     seen = await walk.look()
-    rows, x, y = NamedRows(), round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
+    x, y = round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
     call = a_step("click", element="Close button of T-11", x=x, y=y).tool_call
     newest = NewestTree(tree, is_fresh=True)
-    said = await rows.contradiction(walk.services, call, seen, ("T-11",), newest)
+    said = await row_contradiction(walk.services, call, seen, ("T-11",), newest)
     assert said.startswith("You named ‘T-11’; the point is in the row of ‘T-10’. ‘T-11’ is at (")
-    assert await rows.contradiction(walk.services, call, seen, ("T-11",), newest) == "", "repeated"
-    assert await rows.contradiction(walk.services, call, seen, (), newest) == "", "no value of the task"
+    assert await row_contradiction(walk.services, call, seen, (), newest) == "", "no value of the task"
 
 
 async def test_without_a_tree_the_picture_is_read() -> None:
@@ -117,7 +116,7 @@ async def test_without_a_tree_the_picture_is_read() -> None:
     walk.services = replace(walk.services, spots=Texts())
     x, y = round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
     call = a_step("click", element="Close button of T-11", x=x, y=y).tool_call
-    assert "the row of ‘T-10’" in await NamedRows().contradiction(walk.services, call, await walk.look(), ("T-11",))
+    assert "the row of ‘T-10’" in await row_contradiction(walk.services, call, await walk.look(), ("T-11",))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +141,7 @@ async def test_a_late_tree_is_not_waited_for_and_only_an_empty_one_is_replaced_b
     x, y = round(210_000 / WHOLE.width), round(28_000 / WHOLE.height)
     call, seen = a_step("click", element="Close button of T-11", x=x, y=y).tool_call, await walk.look()
     newest = None if told is None else NewestTree(told, is_fresh=True)
-    said = await NamedRows().contradiction(walk.services, call, seen, ("T-11",), newest)
+    said = await row_contradiction(walk.services, call, seen, ("T-11",), newest)
     assert (bool(said), asked.asked) == (is_withheld, 0)
 
 

@@ -53,7 +53,6 @@ class DoubledPress:
     """Whether a text was typed since the last press with an effect."""
     _step: int = 0
     """The step of that press, or of the last wait after it."""
-    _withheld: AnyCall | None = None
 
     def did(self, call: AnyCall, gesture: Gesture | None, verdict: Verdict | None, step: int) -> None:
         """Note an action of a step and its effect. A wait after a press changes nothing."""
@@ -65,7 +64,6 @@ class DoubledPress:
         self._pressed = gesture.at if sends and isinstance(gesture, Click) else None
         self._words = call.element if isinstance(call, ClickCall) else ""
         self._typed = isinstance(call, WriteCall | WriteAtCall) or (self._typed and not _has_effect(call))
-        self._withheld = None
 
     def forget(self) -> None:
         """Forget the last press, because a person or a sequence has worked on the screen."""
@@ -74,13 +72,11 @@ class DoubledPress:
     def withhold(self, call: AnyCall, gesture: Gesture | None, step: int) -> str:
         """Return why a press is withheld, for the model; an empty string if it may be made.
 
-        A press is withheld once. If the model repeats the call, it is made. The model may also press again after
-        another decision, such as an answer that was sent back.
+        The model may press again after another decision, such as an answer that was sent back.
         """
         if (
             self._pressed is None
             or step > self._step + 1
-            or call == self._withheld
             or not isinstance(call, ClickCall)
             or not _has_effect(call)
             or differ_in_words(self._words, call.element)
@@ -88,7 +84,6 @@ class DoubledPress:
             return ""
         if not isinstance(gesture, Click) or not Box.near(self._pressed, NEAR, NEAR).contains(gesture.at):
             return ""
-        self._withheld = call
         return (
             f"Nothing was pressed: your last action was a press on {named(self._words, MOST_TOLD)}, and the screen "
             "has changed since. Nothing was typed after it. Look whether it has done what you want. To press it once "

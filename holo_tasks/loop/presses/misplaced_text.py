@@ -32,7 +32,6 @@ class MisplacedText:
 
     _vain: Point | None = None
     """The point of the last action apart from waits, if that was a click that changed nothing."""
-    _withheld: AnyCall | None = None
 
     def did(self, gesture: Gesture | None, verdict: Verdict | None) -> None:
         """Note an action and its effect. A wait in which nothing changed says nothing about the click before it."""
@@ -40,19 +39,15 @@ class MisplacedText:
         if isinstance(gesture, Pause) and unchanged:
             return
         self._vain = gesture.at if isinstance(gesture, Click) and unchanged else None
-        self._withheld = None
 
     def forget(self) -> None:
         """Forget the last click, because a person or a sequence has worked on the screen."""
         self._vain = None
 
     async def withhold(self, services: Services, call: AnyCall, shot: Shot) -> str:
-        """Return why a text is withheld, for the model; an empty string if it may be typed.
-
-        A text is withheld once. If the model repeats the call, it is typed.
-        """
-        at, insists = self._vain, call == self._withheld
-        if at is None or insists or not isinstance(call, WriteCall) or services.elements is None:
+        """Return why a text is withheld, for the model; an empty string if it may be typed."""
+        at = self._vain
+        if at is None or not isinstance(call, WriteCall) or services.elements is None:
             return ""
         newest = await services.elements.newest()
         if newest is None or _other_field(newest.tree, at) is None:
@@ -61,7 +56,6 @@ class MisplacedText:
         place = None if field is None else model_place(field.box.center, shot, services.model.space)
         if place is None:
             return ""
-        self._withheld = call
         return (
             f"Nothing was typed: your last click changed nothing, and the keyboard is in another field, at {place}. "
             "Click into the field that is to get the text. To type into that other field, repeat this call."

@@ -1,15 +1,14 @@
 """Withholds a press whose description clearly names another control than the one at its point.
 
 The model's words and its point are two answers to one question. If they contradict each other, nothing is pressed, and
-the model gets both. If the model repeats the call, it is carried out.
+the model gets both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from holo_tasks.core import events
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.elements.known_elements import redacted_tree
 from holo_tasks.core.elements.named_target import (
@@ -39,10 +38,6 @@ MOST_TOLD = 60
 FLAT, FLAT_BESIDE = 4, 1
 """Bare ground has one color up to this distance from the point, in pixels. Near a named control less is required."""
 INSIST = "To act at that point all the same, repeat this call."
-INSISTED = "The model gave the same call again after it was told of the contradiction: it is carried out."
-
-
-Record = Callable[[events.Event], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -63,26 +58,18 @@ class NamedClicks:
 
     newest: NewestTree | None = None
     """The tree that the last call was compared with, if it was available in time."""
-    _withheld: AnyCall | None = None
 
-    async def contradiction(self, services: Services, call: AnyCall, seen: NewestScreen, record: Record) -> str:
+    async def contradiction(self, services: Services, call: AnyCall, seen: NewestScreen) -> str:
         """Return the reason for withholding a call, in sentences for the model.
 
         Returns an empty string without a contradiction.
-
-        A call is withheld once. If the model repeats it at once, ``record`` gets an event that says so.
         """
-        insists, self._withheld = call == self._withheld, None
         ends = _ends(call, seen.shot)
         self.newest = await services.elements.newest() if ends and services.elements is not None else None
         found = [await _mismatch(services, end, seen, self.newest) for end in ends]
         reported = [_sentence(mismatch, seen.shot, services.model.space) for mismatch in found if mismatch is not None]
         if not any(reported):
             return ""
-        if insists:
-            await record(events.Corrected(reason=INSISTED))
-            return ""
-        self._withheld = call
         return " ".join([*filter(None, reported), "Nothing was pressed.", INSIST])
 
 

@@ -46,43 +46,32 @@ class OtherRow:
     there: str
 
 
-@dataclass
-class NamedRows:
-    """Compares the words of each click with the row at its point. One object serves one sub-goal."""
+async def row_contradiction(
+    services: Services,
+    call: AnyCall,
+    seen: NewestScreen,
+    values: Sequence[str],
+    newest: NewestTree | None = None,
+) -> str:
+    """Return the reason for withholding a call, in sentences for the model; an empty string if it is carried out.
 
-    _withheld: AnyCall | None = None
-
-    async def contradiction(
-        self,
-        services: Services,
-        call: AnyCall,
-        seen: NewestScreen,
-        values: Sequence[str],
-        newest: NewestTree | None = None,
-    ) -> str:
-        """Return the reason for withholding a call, in sentences for the model; an empty string if it is carried out.
-
-        ``newest`` is the tree that `named_click` has read for this call.
-
-        A call is withheld once. If the model repeats it at once, it is carried out.
-        """
-        insists, self._withheld = call == self._withheld, None
-        if insists or not isinstance(call, ClickCall | DoubleClickCall):
-            return ""
-        keys = keys_in(call.element, values)
-        if not keys:
-            return ""
-        at = to_pixel(call.x, call.y, seen.shot)
-        found = other_row(call.element, keys, at, await _texts(services, seen, newest))
-        where = None if found is None else model_place(found.place, seen.shot, services.model.space)
-        if found is None or where is None:
-            return ""
-        self._withheld = call
-        value, there = named(found.value, MOST_TOLD), named(found.there, MOST_TOLD)
-        return (
-            f"You named ‘{value}’; the point is in the row of ‘{there}’. ‘{value}’ is at {where}. Nothing was pressed. "
-            "To act at that point all the same, repeat this call."
-        )
+    ``newest`` is the tree that `named_click` has read for this call.
+    """
+    if not isinstance(call, ClickCall | DoubleClickCall):
+        return ""
+    keys = keys_in(call.element, values)
+    if not keys:
+        return ""
+    at = to_pixel(call.x, call.y, seen.shot)
+    found = other_row(call.element, keys, at, await _texts(services, seen, newest))
+    where = None if found is None else model_place(found.place, seen.shot, services.model.space)
+    if found is None or where is None:
+        return ""
+    value, there = named(found.value, MOST_TOLD), named(found.there, MOST_TOLD)
+    return (
+        f"You named ‘{value}’; the point is in the row of ‘{there}’. ‘{value}’ is at {where}. Nothing was pressed. "
+        "To act at that point all the same, repeat this call."
+    )
 
 
 def keys_in(words: str, values: Iterable[str]) -> tuple[str, ...]:
