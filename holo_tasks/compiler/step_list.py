@@ -23,7 +23,6 @@ from holo_tasks.compiler.build import (
     ByModel,
     target_texts,
 )
-from holo_tasks.compiler.chosen_by_keys import CHOOSE
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
 from holo_tasks.compiler.new_items import entered_values, screens_at_ends
@@ -31,6 +30,7 @@ from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import searched_once, searched_value
+from holo_tasks.compiler.step_words import in_words
 from holo_tasks.compiler.steps import key_of_row, target_of
 from holo_tasks.compiler.targets import (
     Shown,
@@ -67,16 +67,6 @@ NO_KEY = "other rows have it too, and no value of the item is in its row"
 NO_CELL = "it is an empty place in a table or sheet, and the program does not report its cells"
 NO_END = "nothing on the screen changed after the last press, so nothing shows that it is done"
 NOT_AGAIN = "its target was not found with certainty on a recorded picture"
-VERBS = {
-    "click": "Click",
-    "double_click": "Double-click",
-    "move_to": "Move to",
-    "scroll": "Scroll over",
-    "drag_and_drop": "Drag",
-    "write": "Type",
-    "write_at": "Type",
-    CHOOSE: "Choose",
-}
 
 
 @dataclass
@@ -101,7 +91,7 @@ class StepsBuilder(Builder):
                 every.append([*self._steps(visit, step, before, following)])
             except InvalidUsage as error:
                 why = str(error) if isinstance(error, _Left | Ambiguous) else _reason(step)
-                words = self._in_words(step)
+                words = in_words(step, self._values_of(step), self._private)
                 self.by_model.append(ByModel(sum(map(len, every)) + 1, words, why))
                 every.append([{"by_model": words, "why": why}])
         self._let_begin_later(path, every)
@@ -407,6 +397,11 @@ class StepsBuilder(Builder):
             return ""
         return f"*{said[2:]}" if said[1] == " " else said  # OCR may take an icon before a label for a letter
 
+    def _values_of(self, step: RecordedStep) -> Mapping[str, Value]:
+        """Return the values of the recording that a step belongs to."""
+        every = zip(self.recordings, self.parameters.values, strict=True)
+        return next(told for one, told in every if step in one.steps)
+
     def _state_after(self, step: RecordedStep) -> list[Any]:
         """Return the condition that a check box or a similar control has the state that the recording gave it."""
         element = step.element
@@ -416,9 +411,7 @@ class StepsBuilder(Builder):
         wanted = is_checked == "no" or element.get("role") not in TOGGLES
         if not is_checked or element.get("role") not in TOGGLES | {"radio button", "radio menu item"}:
             return []
-        values = next(
-            told for one, told in zip(self.recordings, self.parameters.values, strict=True) if step in one.steps
-        )
+        values = self._values_of(step)
         name = templated(element["name"], values)
         within = {"within": title_of_item(element["within"], values)} if element.get("within") else {}
         return [{"role": element["role"], "name": name, **within, "checked": wanted}]
@@ -581,24 +574,6 @@ class StepsBuilder(Builder):
         if "{" not in text or not is_message(text) or any(map(str.isdigit, rest)) or is_of_item(text, self._private):
             return ""
         return text if all(sight.has(fill(text, values)) for sight, values in shown) else ""
-
-    def _in_words(self, step: RecordedStep) -> str:
-        """Return a step in words for the model, without a value of the recorded item."""
-        values = next(
-            told for one, told in zip(self.recordings, self.parameters.values, strict=True) if step in one.steps
-        )
-        verb = VERBS.get(step.tool, f"Do what the task says ({step.tool}):")
-        target = str(step.arguments.get("element") or step.element.get("name") or "")
-        typed = str(step.arguments.get("content", ""))
-        keys = "+".join(map(str, step.arguments.get("keys") or ()))
-        what = " into ".join(filter(None, [templated(typed, values), templated(target, values)])) or keys
-        if not what or is_of_item(what, self._private) or target == ANYTHING:
-            return f"{verb} what the task needs at this step."
-        return f"{verb} {what}."
-
-
-ANYTHING = "what is there"
-"""Description of a target that was recorded by hand and has no words."""
 
 
 def _is_in_empty_cell(step: RecordedStep, sight: Sight) -> bool:
