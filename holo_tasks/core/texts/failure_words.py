@@ -140,7 +140,7 @@ _NOT_DONE = re.compile(
     "|".join(
         rf"{_NOT_WITH}\b({words.none})\b{_NEAR}\b({words.done})\b|\b({words.no}) ({words.stored})\b|"
         rf"\b({words.was}) ({words.refused})\b|\b({words.stored}) ({words.refused})\b|"
-        rf"\b({words.done})\b.*\b({words.but})\b|\b({words.but}) ({words.done})\b"
+        rf"\b({words.done})\b.{{0,200}}\b({words.but})\b|\b({words.but}) ({words.done})\b"
         for words in _WORDS
     )
 )
