@@ -326,7 +326,8 @@ class _Loop(Generic[T]):
         if not why and doubts is not None:
             why = await row_contradiction(services, call, before, doubts.task.values, self.named.newest)
         why = why or await self.misplaced.withhold(services, call, before.shot)
-        why = why or self.doubled.withhold(call, to_gesture(call, before.shot), self.walk.step)
+        if not why and not self.effect_buttons.named_in(getattr(call, "element", "")):  # it has a rule of its own
+            why = self.doubled.withhold(call, to_gesture(call, before.shot), self.walk.step)
         if not why and doubts is not None:
             why = await doubts.slip(services, call)
         return why

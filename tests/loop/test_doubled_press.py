@@ -11,6 +11,7 @@ from holo_tasks.core.input.gestures import Click, Gesture
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.screen.verdicts import Verdict
 from holo_tasks.loop.presses.doubled_press import DoubledPress
+from holo_tasks.loop.presses.press_once import EffectButtons
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, a_step, as_model, walk_of, work, wrote
@@ -38,6 +39,22 @@ async def test_a_doubled_press_is_withheld(calls: tuple[Any, ...]) -> None:
     presses, said = await did(*calls)
     assert len(presses) == 1
     assert "Nothing was pressed: your last action was a press on" in said
+
+
+@pytest.mark.parametrize(("label", "looks"), [("Store", 1), ("Print", 0)])
+async def test_a_declared_button_is_looked_up_and_its_press_not_withheld_before(label: str, looks: int) -> None:
+    looked = 0
+
+    async def not_done() -> bool:
+        nonlocal looked
+        looked += 1
+        return True
+
+    model = MemoryModel([wrote(each) for each in (TEXT, click("Store"), click("Store"), DONE)])
+    await work(walk_of(as_model(model)), effect_buttons=EffectButtons((label,), not_done))
+    said = json.dumps(model.bodies[-1]["messages"])
+    assert looked == looks
+    assert ("your last action was a press on" in said) == (looks == 0)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from holo_tasks.core.screen.frame import Shot
 from holo_tasks.core.screen.geometry import Size
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import Answered, pursue
+from holo_tasks.loop.presses.press_once import EffectButtons
 from holo_tasks.loop.services import Services
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.build_model import model_at
@@ -156,13 +157,14 @@ def walk_of(
     return Walk(services, Guard("The run", limits or Limits(), now_s()), 1, transcript or Transcript("Press OK."))
 
 
-async def work(walk: Walk, max_steps: int = 30) -> Answered[str]:
+async def work(walk: Walk, max_steps: int = 30, effect_buttons: EffectButtons | None = None) -> Answered[str]:
     """Run a sub-goal until it is answered, without Prefect."""
     return await pursue(
         Executor(walk, Walk.act),
         read=str,
         decide=lambda it, final: it.decide(answer_only=final),
         max_steps=max_steps,
+        effect_buttons=effect_buttons,
     )
 
 

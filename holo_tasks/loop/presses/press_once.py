@@ -85,10 +85,14 @@ class EffectButtons:
             except Exception:
                 unknown = self._buttons
         if not text.strip():  # nothing was read, so the model's words decide
-            found = next((label for label in self.labels if fits(f"*{label}*", called)), "")
+            found = self.named_in(called)
         else:
             found = next((label for label in self.labels if fits(label, text)), "")
         return frozenset({found}) if found else unknown
+
+    def named_in(self, words: str) -> str:
+        """Return the first label that the model's words contain; an empty string if they contain none."""
+        return next((label for label in self.labels if fits(f"*{label}*", words)), "")
 
     @property
     def _buttons(self) -> frozenset[str]:
