@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
@@ -43,6 +43,7 @@ from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import has_area, may_show_more, shows_late
 from holo_tasks.accessibility.sheet_cells import filled_cells
+from holo_tasks.accessibility.silence import Silence
 from holo_tasks.accessibility.swing import is_swing, may_list, visible_part
 from holo_tasks.accessibility.tree_update import Facts, ReadFunctions, UnclearChanges, drawn_over, update_tree
 from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_choice_labels, read_shortcuts, read_values
@@ -76,6 +77,7 @@ class Application:
     def __init__(self, address: str, name: str, pid: int) -> None:
         self._address = address
         self._connection: Connection | None = None
+        self._listens = False  # whether the program was asked for its signals over this connection
         self.bus_name = name
         self.pid = pid
         self.name = ""
@@ -86,8 +88,11 @@ class Application:
         self.nodes: list[Node] = []
         self.late = False
         """Whether the last reading was not complete in time."""
+        self.silence = Silence(lambda: 0 if self._connection is None else self._connection.received, pid)
         self.reading: asyncio.Task[None] | None = None
-        """The current or last task that reads the tree."""
+        self.until_s, self.lapse = 0.0, ""
+        """``reading`` is the current or last task that reads the tree. It is awaited until ``until_s``, a time of the
+        event loop, if the program goes on answering. ``lapse`` is "hung" or "slow" if it was not complete by then."""
         self.measured_ns = self._read_ns = 0
         """``measured_ns`` is the time up to which all repaints are covered by positions that were read after them.
         ``_read_ns`` is the end of the last reading. Both are monotonic nanoseconds."""
@@ -137,8 +142,7 @@ class Application:
                     self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
                     return
             self.late = True
-            if connection is None or not connection.open:
-                connection = self._connection = await self._connect()
+            connection = await self._connect()
             connection.allow()
             connection.take_changes()
             before = shown_facts(self.nodes)
@@ -148,7 +152,7 @@ class Application:
         except NoAnswer as error:
             self.how, self.nodes, self.note = "none", [], f"it does not answer ({error})"
             self.late = False
-            if connection is not None and connection.overrun:
+            if self._connection is not None and self._connection.overrun:
                 self.note = "its tree is too large to be read"
         finally:
             self.took_ms = 1000 * (time.perf_counter() - began)
@@ -261,10 +265,14 @@ class Application:
             self._connection.close()
 
     async def _connect(self) -> Connection:
-        connection = await Connection.to(self._address)
+        """Return the open connection. It is kept if the program does not answer in time."""
+        connection = self._connection
+        if connection is None or not connection.open:
+            connection, self._listens = await Connection.to(self._address), False
+            self._connection = connection
         if not self.toolkit:
             await self._read_toolkit(connection)
-        if self.is_swing:
+        if self.is_swing or self._listens:
             return connection
         rule = f"type='signal',sender='{self.bus_name}'"
         await connection.daemon("AddMatch", rule)
@@ -277,6 +285,7 @@ class Application:
                 "sass",
                 [events, [], self.bus_name],
             )
+        self._listens = True
         return connection
 
     async def _read(self, connection: Connection, drawn: tuple[Box, ...] | None) -> None:
@@ -398,7 +407,8 @@ class Application:
             if len(self.nodes) + len(level) > MOST_ELEMENTS:
                 self.note, level = _CUT, level[: MOST_ELEMENTS - len(self.nodes)]
             below: list[tuple[str, int]] = []
-            for some in _batched(level):  # finished batches stay if the time ends before all have answered
+            for start in range(0, len(level), IN_FLIGHT):  # finished parts stay if the rest is not answered in time
+                some = level[start : start + IN_FLIGHT]
                 asked = await self._read_elements(connection, [path for path, _ in some])
                 for (_, parent), reported in zip(some, asked, strict=True):
                     if reported is None:
@@ -588,7 +598,3 @@ PARTLY = "of its tables only those cells are here that show and hold something"
 INCOMPLETE_STATES = protocol.DEFUNCT | protocol.MANAGES
 """States of elements that do not list all their children."""
 _CUT = "its tree is larger than is read of any: not all of it is here"
-
-
-def _batched(level: list[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:
-    return (level[start : start + IN_FLIGHT] for start in range(0, len(level), IN_FLIGHT))

@@ -100,6 +100,11 @@ class Connection:
         return self._bus.guarded.left < 0
 
     @property
+    def received(self) -> int:
+        """Return the number of bytes that were received."""
+        return self._bus.guarded.received
+
+    @property
     def open(self) -> bool:
         """Return whether the connection is open."""
         return bool(self._bus.connected)
@@ -217,6 +222,7 @@ class LimitedSocket(socket.socket):
     """A socket that receives a limited number of bytes."""
 
     left = MOST_BYTES
+    received = 0
 
     def __init__(self, *kind: int) -> None:
         super().__init__(*kind)
@@ -224,6 +230,7 @@ class LimitedSocket(socket.socket):
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
         data = super().recv(size, flags)
+        self.received += len(data)
         self.left -= len(data)
         if self.left < 0:
             raise ConnectionAbortedError(errno.ECONNABORTED, "a program sends more than is read of any")

@@ -1,4 +1,4 @@
-"""Read the trees of all programs on a desktop's bus, in a thread and within a time limit.
+"""Read the trees of all programs on a desktop's bus, in a thread, without waiting for one that hangs.
 
 `Reader` is the main class; `desktop.elements.element_reader` uses it.
 """
@@ -10,7 +10,6 @@ import contextlib
 import threading
 import time
 import traceback
-from collections.abc import Sequence
 from concurrent.futures import Future
 
 from holo_tasks.accessibility import protocol
@@ -19,13 +18,17 @@ from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.assembly import assemble_tree
 from holo_tasks.accessibility.connection import DAEMON, BoundedBus, Connection, NoAnswer
 from holo_tasks.accessibility.placement import View
-from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.accessibility.silence import NAP_S, Silence, await_answers
+from holo_tasks.core.elements.elements import TOO_LATE, ElementTree
 
-LONGEST_S = 1.5
+HANGS_S = 1.0
+"""Seconds of `Silence` after which a program counts as one that hangs."""
+LONGEST_S = 8.0
+"""Longest wait for a program that goes on answering."""
 LATE_S = 0.2
-"""Seconds to wait for a program that did not answer in time before."""
+"""Seconds to wait for a program that hangs, or that was slower than `LONGEST_S`."""
 UNAWAITED_S = 6.0
-"""Seconds for the reading of such a program, which goes on after the wait. A large tree on a busy machine needs it."""
+"""Seconds of silence after which the reading of such a program ends, which goes on after the wait."""
 MOST_APPLICATIONS = 40
 PROGRAM_SIGNALS = (
     f"type='signal',sender='{protocol.REGISTRY}',path='{protocol.ROOT}'",
@@ -48,9 +51,13 @@ class Reader:
         self._applications: dict[str, Application] = {}
         self._last: tuple[object, ElementTree] | None = None
         self._announced: BoundedBus | None = None
+        self._silence = Silence(lambda: 0 if self._registry is None else self._registry.received)
 
     def read(self, view: View) -> Future[ElementTree]:
-        """Begin to read the current elements; the result comes after `LONGEST_S` or shortly after it at the latest."""
+        """Begin to read the current elements.
+
+        The result comes as soon as each program has answered, hangs, or was waited for `LONGEST_S`.
+        """
         return asyncio.run_coroutine_threadsafe(self._read(view), self._open_loop())
 
     def announce(self, for_programs: str) -> Future[None]:
@@ -74,12 +81,14 @@ class Reader:
     async def _read(self, view: View) -> ElementTree:
         began = time.monotonic()
         try:
-            async with asyncio.timeout_at(asyncio.get_running_loop().time() + LONGEST_S / 3):
-                found = await self._find()
-        except (NoAnswer, TimeoutError):
+            hangs = self._silence.seconds >= HANGS_S
+            found = await await_answers(self._find(), self._silence, LATE_S if hangs else HANGS_S)
+        except NoAnswer:
             self._forget()
             return ElementTree(complete=False, why_not="The bus of the desktop does not answer.")
-        await self._refresh(found, view, began + LONGEST_S)
+        except TimeoutError:
+            return ElementTree(complete=False, why_not=f"The bus of the desktop: {TOO_LATE}.")
+        await asyncio.gather(*(_await_reading(app, view) for app in found))
         mark = (view.windows, view.size, view.bound, [(app.bus_name, app.changes, app.note, app.late) for app in found])
         if self._last is None or self._last[0] != mark:
             self._last = mark, assemble_tree(found, view)
@@ -96,9 +105,7 @@ class Reader:
         """
         if self._registry is None or not self._registry.open:
             self._forget()
-            self._registry = await Connection.to(self._address)
-            for rule in PROGRAM_SIGNALS:
-                await self._registry.daemon("AddMatch", rule)
+            self._registry = await self._connect()
         registry = self._registry
         registry.allow()
         # The bus answers after it has sent all earlier signals, so the kept names are current.
@@ -123,18 +130,16 @@ class Reader:
         self._names = names
         return [self._applications[name] for name in names if name in self._applications]
 
-    async def _refresh(self, found: Sequence[Application], view: View, until: float) -> None:
-        async def one(app: Application) -> None:
-            left = until - time.monotonic()
-            reading = app.reading
-            if reading is None or reading.done():
-                most_s = UNAWAITED_S if app.late else left
-                reading = app.reading = asyncio.create_task(_refresh(app, view, most_s))
-            done, _ = await asyncio.wait([reading], timeout=max(0.0, min(left, LATE_S) if app.late else left))
-            # A slow reading goes on in its task, and the next call may get its result.
-            app.late = app.late or not done
-
-        await asyncio.gather(*map(one, found))
+    async def _connect(self) -> Connection:
+        """Return a connection that receives the signals for programs."""
+        connection = await Connection.to(self._address)
+        try:
+            for rule in PROGRAM_SIGNALS:
+                await connection.daemon("AddMatch", rule)
+        except BaseException:  # without all rules it must not be used again
+            connection.close()
+            raise
+        return connection
 
     def _forget(self) -> None:
         for app in self._applications.values():
@@ -143,10 +148,40 @@ class Reader:
         self._names = None
 
 
+async def _await_reading(app: Application, view: View) -> None:
+    """Wait until a program is read, as long as it goes on answering. A late reading goes on in its task.
+
+    A reading that began before this one may have missed a change, so it is followed by another.
+    """
+    began_before = app.reading is not None and not app.reading.done()
+    await _await_task(app, view)
+    if began_before and app.reading is not None and app.reading.done():
+        await _await_task(app, view)
+
+
+async def _await_task(app: Application, view: View) -> None:
+    """Wait for the reading that is under way, or begin one."""
+    loop, reading = asyncio.get_running_loop(), app.reading
+    if reading is None or reading.done():
+        app.until_s = loop.time() + LONGEST_S
+        most_s = UNAWAITED_S if app.late else HANGS_S
+        reading = app.reading = asyncio.create_task(_refresh(app, view, most_s))
+    await asyncio.wait([reading], timeout=LATE_S)
+    # A program that leaves single calls unanswered goes on answering others, so it gets less time after a lapse.
+    silent_s = LATE_S if app.lapse else HANGS_S
+    while not (reading.done() or app.lapse == "slow" or app.silence.seconds >= silent_s):
+        await asyncio.wait([reading], timeout=NAP_S)
+        if not reading.done() and loop.time() >= app.until_s:
+            app.lapse = "slow"
+    app.late = app.late or not reading.done()
+    if app.late and not app.lapse:
+        app.lapse = "hung"
+
+
 async def _refresh(app: Application, view: View, most_s: float) -> None:
     try:
-        async with asyncio.timeout(most_s):
-            await app.refresh(view)
+        await await_answers(app.refresh(view), app.silence, most_s)
+        app.lapse = "" if asyncio.get_running_loop().time() < app.until_s else "slow"
     except TimeoutError:
         pass  # it is known to be late
     except Exception:  # a program may send anything: an unforeseen answer must not break the other programs

@@ -197,7 +197,7 @@ class Desktop(SharedFolderMixin):
         return [Box(**box) for box in answer["boxes"]]
 
     async def elements(self) -> ElementTree:
-        """Return the elements that the programs publish, read within two seconds.
+        """Return the elements that the programs publish. It waits for a slow program, but not for one that hangs.
 
         An empty tree has the reason in ``why_not``, such as a missing accessibility bus.
         """

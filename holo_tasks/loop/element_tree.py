@@ -1,4 +1,4 @@
-"""Read the accessibility tree for a run, only when needed, with short time limits.
+"""Read the accessibility tree for a run, only when needed. The desktop does not wait for programs that hang.
 
 `Elements` belongs to a run's desktop. It names the element that an action hits, for the trace and for approvals.
 """
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from holo_tasks.core.elements.element_anchors import anchors_of
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import TOO_LATE, Element, ElementTree
 from holo_tasks.core.elements.known_elements import TextFilter, as_it_is, redacted_element, redacted_tree
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Pause
@@ -20,20 +20,18 @@ from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.texts.outside_text import named
 
-LONGEST_S = 3.0
-"""Time limit of a reading in seconds, for desktops that have no limit of their own."""
+LONGEST_S = 10.0
+"""Time limit of a reading in seconds. The desktop waits up to 8 s for a program, as long as it goes on answering."""
 FIRST_S, AT_HAND_S = 0.3, 0.02
-"""Seconds to wait for the tree before an action: the first time, when nothing is loaded yet, and later."""
-PATIENT_S = 1.0
-"""Seconds to wait for a tree whose reading began before the action; `FIRST_S` if the last tree did not come in time."""
+"""Seconds to wait before an action for a tree whose reading has not begun: the first time, and later."""
 MOVING_S, AGAIN_S = 1.0, 0.05
 """Seconds to wait for an element tree that still reports old positions, and seconds between two readings."""
 SLOW_S = 0.1
 """If reading ahead took longer, the tree is not read again right before the action."""
 OUTDATED_S = 3.0
 """Seconds after which the tree that an action was compared with no longer names it if no newer one comes in time."""
-MOST_MISSES, RESTS = 3, 10
-"""After this many actions without a tree in time, or if programs report nothing, the next ``RESTS`` actions skip it."""
+RESTS = 10
+"""If programs report nothing, the next ``RESTS`` actions skip the tree."""
 NAME_CHARACTERS = 80
 
 
@@ -59,7 +57,8 @@ class Elements:
     latest: ElementTree | None = field(default=None, repr=False)
     """The tree of the last action's decision, if it was available."""
     _was_read: bool = False
-    _misses: int = 0
+    _hangs: bool = False
+    """Whether the desktop did not return its last tree within `LONGEST_S`."""
     _rests: int = 0
     _empty: ElementTree | None = field(default=None, repr=False)
     """The tree of programs that report nothing, while they are not asked."""
@@ -75,8 +74,11 @@ class Elements:
             async with asyncio.timeout(LONGEST_S):
                 tree = await self._read_at_rest()
         except TimeoutError:
-            return ElementTree(complete=False, why_not="The desktop did not tell its elements in time.")
-        self._was_read = True
+            self._hangs = True
+            return ElementTree(complete=False, why_not=f"The elements of the desktop: {TOO_LATE}.")
+        self._was_read, self._hangs = True, False
+        if tree.elements:
+            self._rests = 0
         return tree
 
     async def _read_at_rest(self) -> ElementTree:
@@ -137,7 +139,7 @@ class Elements:
     async def hit(self, gesture: Gesture, masks: Sequence[Mask]) -> dict[str, str]:
         """Return the role, name and application of the element that an action hits, and more facts to find it by.
 
-        Returns an empty dict without a tree in time.
+        Returns an empty dict without a tree in time, and for an element of a moment ago.
 
         An action does not wait for a program that hangs.
         """
@@ -154,9 +156,9 @@ class Elements:
             newest = known[0]  # on a busy machine a new reading is not there at once
         if newest is None:
             return {}
-        self.latest = newest.tree
+        self.latest = None if TOO_LATE in newest.tree.why_not else newest.tree
         element = hit_by(newest.tree, gesture)
-        if element is None:
+        if element is None or newest.tree.is_late(element.pid):
             return {}
 
         def told(each: Element) -> Element:
@@ -176,17 +178,17 @@ class Elements:
         self._rests -= self._rests > 0 and not again
         ahead, self._ahead = self._ahead, None
         before = await self._read_ahead_result(ahead) if ahead else None
-        if self._rests:
-            return None if self._empty is None else NewestTree(self._empty, is_fresh=False)
+        if self._rests and self._empty is not None:
+            return NewestTree(self._empty, is_fresh=False)
         tree, fresh = before[0] if before else None, None
         if not (ahead and before is None) and not (before and before[1] > SLOW_S):
             fresh = await self._available_tree()
             tree = fresh or tree
-        self._misses = 0 if tree else self._misses + int(not again)
-        if self._misses >= MOST_MISSES or (tree and not tree.elements):
-            self._misses, self._rests = 0, RESTS
-            self._empty = tree
-        return None if tree is None else NewestTree(tree, fresh is not None and not fresh.moving)
+        if tree is None or (not tree.elements and TOO_LATE in tree.why_not):
+            return None
+        if not tree.elements:
+            self._rests, self._empty = RESTS, tree
+        return NewestTree(tree, fresh is not None and not fresh.moving)
 
     async def _read_ahead_result(
         self, ahead: asyncio.Task[tuple[ElementTree, float]]
@@ -195,7 +197,7 @@ class Elements:
 
         A reading that is not finished in time is cancelled.
         """
-        await asyncio.wait([ahead], timeout=FIRST_S if self._misses else PATIENT_S)
+        await asyncio.wait([ahead], timeout=FIRST_S if self._hangs else LONGEST_S)
         if ahead.done():
             return ahead.result()
         self._was_read = True

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from holo_tasks.core import events
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import TOO_LATE, Element, ElementTree
 from holo_tasks.core.elements.known_elements import redacted_element
 from holo_tasks.core.elements.typed_field import DATES, FieldNow, changed_beside, drawn_sheet, field_now, moves_on
 from holo_tasks.core.errors import HoloError
@@ -34,13 +34,14 @@ from holo_tasks.core.texts.typed_text import (
     quoted,
 )
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
+from holo_tasks.loop.element_tree import LONGEST_S
 
 if TYPE_CHECKING:
     from holo_tasks.loop.services import FieldText, Services
 
 Note: TypeAlias = Callable[[events.Event], Awaitable[None]]
 PATIENCE_S, MOST_MISSES, BRIEFLY_S = 1.5, 2, 0.1
-"""Longest wait for the tree in seconds. After `MOST_MISSES` vain waits in a row, the wait is `BRIEFLY_S`.
+"""Longest wait for a program that hangs, in seconds. After `MOST_MISSES` vain waits in a row, it is `BRIEFLY_S`.
 
 Most programs answer in 2 to 40 ms. LibreOffice Calc takes 110 to 140 ms, and more on a busy machine.
 """
@@ -55,8 +56,6 @@ INVALID_ENTRY = "invalid entry"
 """The state of a field whose text its program does not accept, such as a number above the maximum."""
 UNTOLD = "the program does not tell the text of the field"
 """Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
-LATE = "did not answer in time"
-"""Part of the reason that the tree gives if a program did not answer in time."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
 """Toolkits that report a text in the case that a style sheet draws, not in the case that the field holds."""
 
@@ -195,12 +194,16 @@ class ReadBack:
         return True
 
     async def _read_tree(self, services: Services) -> ElementTree | None:
-        """Return the tree of this moment, ``None`` if the programs do not answer in time."""
+        """Return the tree of this moment, ``None`` if a program hangs."""
         if services.elements is None:
             return None
+        clock = asyncio.get_running_loop()
+        until_s = clock.time() + (PATIENCE_S if self._misses < MOST_MISSES else BRIEFLY_S)
         try:
-            async with asyncio.timeout(PATIENCE_S if self._misses < MOST_MISSES else BRIEFLY_S):
-                while LATE in (tree := await services.elements.desktop.elements()).why_not:
+            async with asyncio.timeout(LONGEST_S):
+                while TOO_LATE in (tree := await services.elements.desktop.elements()).why_not:
+                    if clock.time() >= until_s:
+                        raise TimeoutError
                     await asyncio.sleep(AGAIN_S)
         except TimeoutError:
             self._misses += 1

@@ -53,6 +53,15 @@ def runs_until_sleep(pid: int) -> int:
     return runs if stat_of(f"/proc/{pid}")[0] == "S" else -1
 
 
+def cpu_waits_ns(pid: int) -> dict[str, int]:
+    """Return how long each thread of a process has waited for a CPU; empty if the process has ended."""
+    found: dict[str, int] = {}
+    with contextlib.suppress(OSError, IndexError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  many times a second
+            found[thread] = int(read_small(f"/proc/{pid}/task/{thread}/schedstat").split()[1])
+    return found
+
+
 def living() -> Iterator[tuple[int, list[str]]]:
     """Yield the id and the `stat_of` fields of each process that has not ended."""
     for name in os.listdir("/proc"):  # noqa: PTH208  hundreds of them, many times a second

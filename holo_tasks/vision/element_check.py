@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holo_tasks.core.elements.elements import PLACE_NAME, TOO_LATE, Element, ElementTree
+from holo_tasks.core.elements.elements import PLACE_NAME, Element, ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
@@ -126,7 +126,7 @@ class ElementCheck:
             return TOO_LARGE if element.role in PRESSED and not _is_near([line], element.box) else ""
         lines = self.lines(frame, element.box)
         read = _text(lines)
-        if len(plain(read)) < LEAST_READ and element.role in PRESSED and _is_late(tree, element):
+        if len(plain(read)) < LEAST_READ and element.role in PRESSED and tree.is_late(element.pid):
             return LATE
         if len(plain(read)) < LEAST_READ or element.role in WRITTEN_INTO:  # its own text cannot confirm the element
             if is_another_there(tree, element):
@@ -363,11 +363,6 @@ def is_framed(frame: Frame, box: Box) -> bool:
     ends = 2 * AROUND + 2
     framed = bool(lines[:ends].any() or lines[-ends:].any())
     return framed and not (box.height <= HIGH and lines[ends:-ends].any())
-
-
-def _is_late(tree: ElementTree, element: Element) -> bool:
-    """Return whether the elements of a program may be those of a moment ago."""
-    return any(app.pid == element.pid and app.note == TOO_LATE for app in tree.applications)
 
 
 def is_another_there(tree: ElementTree, element: Element) -> bool:

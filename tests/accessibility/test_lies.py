@@ -8,18 +8,18 @@ import os
 import random
 import time
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from dbus_fast import Message
 
-from holo_tasks.accessibility import protocol
+from holo_tasks.accessibility import protocol, silence
 from holo_tasks.accessibility import reader as reader_module
 from holo_tasks.accessibility.application import DEEPEST, MOST_ELEMENTS, PARTLY
 from holo_tasks.accessibility.connection import BoundedBus
 from holo_tasks.accessibility.node import NAME_CHARACTERS
 from holo_tasks.accessibility.placement import TopWindow, View
-from holo_tasks.accessibility.reader import LONGEST_S, Reader
+from holo_tasks.accessibility.reader import HANGS_S, LATE_S, LONGEST_S, Reader
 from holo_tasks.accessibility.sheet_cells import MOST_CELLS
 from holo_tasks.core.elements.elements import TOO_LATE, ElementTree
 from holo_tasks.core.screen.geometry import Box, Point, Size
@@ -197,7 +197,8 @@ async def test_a_program_cannot_report_elements_in_another_programs_window(addre
 
 
 @pytest.mark.parametrize("cached", [True, False])
-async def test_ten_thousand_children_are_not_all_read(address, entered, cached) -> None:
+async def test_ten_thousand_children_are_not_all_read(address, entered, cached, monkeypatch) -> None:
+    monkeypatch.setattr(reader_module, "LONGEST_S", 1.5)
     told = {f"e{number}": Told(f"Row {number}") for number in range(10_000)}
     liar = Liar(window(**told), cached=cached)
     entered.append(liar)
@@ -211,12 +212,12 @@ async def test_ten_thousand_children_are_not_all_read(address, entered, cached) 
 
 
 async def test_endless_names_are_truncated(address, entered) -> None:
-    liar = Liar(window(**{f"e{number}": Told("x" * 5_000) for number in range(1_000)}))
+    liar = Liar(window(**{f"e{number}": Told("x" * 25_000) for number in range(200)}))
     entered.append(liar)
     await liar.enter(address)
     tree, grown, kept = await weighed(address, liar)
     assert all(len(each.name) <= NAME_CHARACTERS for each in tree.elements)
-    assert kept < 3_000_000, "the truncated names take less than 2 MB, the whole names 6 MB"
+    assert kept < 2_000_000, "the truncated names take less than 1 MB, the whole names 5 MB"
     assert grown < MOST_GROWN
 
 
@@ -288,6 +289,52 @@ async def test_a_hung_program_does_not_delay_the_others(address, entered, silent
     assert {each.name for each in tree.find("button", hidden=True)} == {"Save", "Hung"}
 
 
+async def timed(address: str, reader: Reader) -> tuple[ElementTree, float]:
+    began = time.monotonic()
+    return await read(address, reader), time.monotonic() - began
+
+
+def deep() -> dict[str, Told]:
+    """Return a window with a button below two panels, so that a walk needs an answer for each level."""
+    told = window(a=Told("A", PANEL, below=[at("b")]), b=Told("B", PANEL, above=at("a"), below=[at("c")]))
+    return told | {at("c"): Told("C", above=at("b"))}
+
+
+def slow_roles(liar: Liar, seconds: float) -> dict[str, Callable[[Message], tuple[str, list[object]]]]:
+    return {"GetRole": lambda asked: (time.sleep(seconds), ("u", [liar.elements[asked.path].role]))[1]}
+
+
+async def test_a_program_that_leaves_a_call_unanswered_costs_one_wait_and_is_awaited_when_it_answers(
+    address, entered, monkeypatch
+) -> None:
+    """It answers slowly afterwards, so that the reading takes longer than the wait for a program that hangs."""
+    monkeypatch.setattr(reader_module, "UNAWAITED_S", 0.3)
+    liar = Liar(deep(), cached=False, answers={"Name": lambda asked: None})
+    entered.append(liar)
+    await liar.enter(address)
+    reader = Reader(address)
+    _, first_s = await timed(address, reader)
+    late, next_s = await timed(address, reader)
+    assert first_s >= HANGS_S
+    assert next_s < HANGS_S
+    assert TOO_LATE in late.why_not
+    liar.answers = slow_roles(liar, LATE_S / 2)
+    await asyncio.sleep(0.6)  # until the reading has ended that waits for the call
+    tree, _ = await timed(address, reader)
+    assert [each.name for each in tree.find("button")] == ["C"]
+
+
+async def test_a_slow_program_is_waited_for_while_it_answers(address, entered, monkeypatch) -> None:
+    monkeypatch.setattr(reader_module, "HANGS_S", 0.3)
+    slow = Liar(deep(), cached=False)
+    slow.answers = slow_roles(slow, 0.15)
+    entered.append(slow)
+    await slow.enter(address)
+    tree, took_s = await timed(address, Reader(address))
+    assert [each.name for each in tree.find("button")] == ["C"]
+    assert took_s > 4 * 0.15
+
+
 async def test_a_hung_program_is_named_in_the_reason(address, entered) -> None:
     hung = Liar(window(save=Told("Hung")), answers={"GetItems": lambda asked: None})
     entered.append(hung)
@@ -349,7 +396,8 @@ async def test_a_program_that_needs_longer_than_a_reading_is_read_between_readin
     address, entered, monkeypatch
 ) -> None:
     """On a busy machine an office program takes seconds for its tree. Nobody waits for a reading that goes on."""
-    monkeypatch.setattr(reader_module, "LONGEST_S", 0.3)
+    monkeypatch.setattr(reader_module, "HANGS_S", 0.3)
+    monkeypatch.setattr(silence, "cpu_waits_ns", lambda pid: {})
     slow = Liar(window(save=Told("Save")), answers={"GetItems": lambda asked: (time.sleep(0.5), items())[1]})
 
     def items() -> tuple[str, list[object]]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.accessibility.reader import HANGS_S, LONGEST_S
+from holo_tasks.core.elements.elements import TOO_LATE, ElementTree
 from holo_tasks.core.input.gestures import Click, Hotkey
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop import VirtualDesktop, tk_python
@@ -58,6 +61,20 @@ def ink(frame, box: Box) -> int:
     """Count the colors in a box: a drawn cell has a border and a text."""
     part = frame.crop(box).rgb
     return len({part[place : place + 3] for place in range(0, len(part), 3)})
+
+
+async def test_a_stopped_program_costs_one_wait_and_is_read_again_when_it_goes_on(form) -> None:
+    async with VirtualDesktop(app=form("gtk3"), app_timeout_s=60) as desktop:
+        (pid,) = {window.pid for window in await desktop.windows()}
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            first, second = await desktop.elements(), await desktop.elements()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert HANGS_S <= first.took_ms / 1000 < LONGEST_S
+        assert second.took_ms / 1000 < HANGS_S
+        assert TOO_LATE in second.why_not
+        await until_there(desktop, "button", "Save")
 
 
 async def test_rows_of_a_gtk_3_list_have_their_drawn_positions() -> None:

@@ -244,7 +244,8 @@ async def test_the_compared_tree_names_the_action_if_a_busy_program_tells_no_new
     assert (await elements.hit(Click(SAVE.center), ())).get("name") == name
 
 
-async def test_a_hung_program_withholds_no_press() -> None:
+async def test_a_hung_program_withholds_no_press(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(element_tree, "LONGEST_S", 0.2)
     case = Case(click("Save", DELETE))
     case.told.takes_s = 30.0
     assert len(await case.presses()) == 1

@@ -12,7 +12,7 @@ import pytest
 
 from holo_tasks.desktop.processes import ancestry, descendants, processes_of_desktop
 from holo_tasks.desktop.readiness.process_tree import parent_pid
-from holo_tasks.machine.proc import OURS, process, stat_of, status_of
+from holo_tasks.machine.proc import OURS, cpu_waits_ns, process, stat_of, status_of
 from holo_tasks.machine.umask import users_umask
 from holo_tasks.safety.records import ledger
 
@@ -45,6 +45,23 @@ def test_stat_is_parsed_for_any_process_name(named: int) -> None:
     assert ancestry(named)[:2] == [named, os.getpid()]
     assert processes_of_desktop("nobody's", os.getsid(named))
     assert int(ledger._started(named) or "0") > 0
+
+
+def test_a_process_that_shares_a_core_has_waited_for_it_and_a_sleeping_one_has_not() -> None:
+    core, sleeper = min(os.sched_getaffinity(0)), subprocess.Popen(["sleep", "60"])
+    spin = f"import os, time; os.sched_setaffinity(0, {{{core}}})\nwhile time.process_time() < 0.2: pass\nprint()"
+    loops = [subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE) for _ in range(2)]
+    for loop in loops:
+        assert loop.stdout is not None
+        loop.stdout.readline()
+    waited_ns = max(sum(cpu_waits_ns(loop.pid).values()) for loop in loops)
+    for loop in loops:
+        loop.communicate()
+    assert waited_ns > 50_000_000
+    assert sum(cpu_waits_ns(sleeper.pid).values()) < 50_000_000
+    sleeper.kill()
+    sleeper.wait()
+    assert cpu_waits_ns(loops[0].pid) == {}, "it has ended"
 
 
 def test_our_own_odd_process_name_is_harmless() -> None:

@@ -179,6 +179,11 @@ class ElementTree:
             if element.id != place or not -1 <= element.parent < place:
                 raise ValueError(f"element {place} of a tree has the id {element.id} and the parent {element.parent}")
 
+    def is_late(self, pid: int) -> bool:
+        """Return whether the elements of a process may be those of a moment ago, because it did not answer in time."""
+        notes = [app.note for app in self.applications if app.pid == pid]
+        return TOO_LATE in notes or (not self.applications and TOO_LATE in self.why_not)
+
     def find(
         self,
         role: str | None = None,

@@ -92,7 +92,7 @@ class Elements:
         ``known`` is the number of the tree that the receiver has. If that tree is current, the message only says so.
         """
         self._wanted = LATELY
-        tree = self._read(interrupt)
+        tree = self.read(interrupt)
         last, before = self._last, (self._number, self._shown)
         same = last is not None and (tree.elements, tree.applications) == (last.elements, last.applications)
         if not same or tree.why_not != (last and last.why_not):
@@ -102,21 +102,8 @@ class Elements:
         there = before[1] if known and known == before[0] else None
         return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
 
-    def read_within(self, seconds: float, interrupt: Interrupt) -> ElementTree | None:
-        """Return the current tree. Returns ``None`` without a bus, or if reading takes longer than ``seconds``."""
-        if self._reader.bus.unavailable_reason:
-            return None
-        reading, until = self._reader.open().read(self._view()), time.monotonic() + seconds
-        try:
-            while not wait([reading], NAP_S).done:
-                interrupt.check()
-                if time.monotonic() >= until:
-                    return None
-        finally:
-            reading.cancel()
-        return reading.result()
-
-    def _read(self, interrupt: Interrupt) -> ElementTree:
+    def read(self, interrupt: Interrupt) -> ElementTree:
+        """Return the current tree. It has no elements without a bus."""
         if self._reader.bus.unavailable_reason:
             return ElementTree(complete=False, why_not=self._reader.bus.unavailable_reason)
         reader = self._reader.open()

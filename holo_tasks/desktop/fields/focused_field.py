@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, TOO_LATE, Application, Element, ElementTree
+from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, Application, Element, ElementTree
 from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.programs import Owner, is_viewer
 from holo_tasks.desktop.stop.interrupt import Interrupt
@@ -62,8 +62,11 @@ CELL_AREAS = frozenset({"cell", "table", "tree table", "canvas", "drawing area"}
 """Roles of areas that may be the cells of a sheet."""
 LOWEST_FIELD = 12
 """Smallest height and width, in pixels, of a field in which a person reads what is typed."""
-WITHIN_S, SHEETS_S = 3.0, 10.0
-"""Seconds to wait for a program's elements. A slower program counts as unknown. Most need 5 to 30 ms, a sheet 200."""
+HANGS_S = 3.0
+"""Seconds in which a program that hangs is asked again for its elements. Then its control counts as unknown.
+
+Most need 5 to 30 ms, a sheet 200. A slow program that goes on answering is waited for longer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +118,12 @@ class FocusedField:
             return Focus("terminal", f"the terminal {program}")
         if is_viewer(owner):
             return Focus("unknown", viewer=True)
-        until = time.monotonic() + (SHEETS_S if program in SHEETS else WITHIN_S)
-        while (left := until - time.monotonic()) > 0:
-            tree = self._elements.read_within(left, self._interrupt)
-            if tree is None:
-                break
-            if not _is_late(tree, owner.pid):
-                self.tree = tree
-                return focus_in(tree, owner.pid)
-        return Focus("unknown")
+        until = time.monotonic() + HANGS_S
+        while (tree := self._elements.read(self._interrupt)).is_late(owner.pid):
+            if time.monotonic() >= until:
+                return Focus("unknown")
+        self.tree = tree
+        return focus_in(tree, owner.pid)
 
     @property
     def in_sheets(self) -> bool:
@@ -134,7 +134,7 @@ class FocusedField:
 def focus_in(tree: ElementTree, pid: int) -> Focus:
     """Return the focused control in the window of a process."""
     app = _application(tree, pid)
-    if app is None or app.how == "none" or _is_late(tree, pid):
+    if app is None or app.how == "none" or tree.is_late(pid):
         return Focus("unknown")
     focused = [each for each in tree.elements if each.pid == pid and FOCUSED in each.states]
     focused = [each for each in focused if ACTIVE in tree.window_of(each).states] or focused
@@ -163,11 +163,6 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
 
 def _application(tree: ElementTree, pid: int) -> Application | None:
     return next((each for each in tree.applications if each.pid == pid), None)
-
-
-def _is_late(tree: ElementTree, pid: int) -> bool:
-    app = _application(tree, pid)
-    return app is not None and app.note == TOO_LATE
 
 
 def _takes_text(element: Element) -> bool:

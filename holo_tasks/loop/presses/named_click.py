@@ -91,7 +91,7 @@ async def _mismatch(
 ) -> Mismatch | None:
     """Return the contradiction at one point: by the tree if it has an element there, otherwise by the text there."""
     spot = None if newest is None else spot_in(newest.tree, end.at)
-    if newest is None or spot is None:
+    if newest is None or spot is None or newest.tree.is_late(newest.tree.elements[spot.id].pid):
         return None if services.spots is None else await _by_text(services.spots, end, seen)
     if end.mismatch(spot, controls_in(newest.tree)) is None:
         return None
