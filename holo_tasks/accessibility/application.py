@@ -90,9 +90,9 @@ class Application:
         """Whether the last reading was not complete in time."""
         self.silence = Silence(lambda: 0 if self._connection is None else self._connection.received, pid)
         self.reading: asyncio.Task[None] | None = None
-        self.until_s, self.lapse = 0.0, ""
+        self.until_s, self.hung = 0.0, False
         """``reading`` is the current or last task that reads the tree. It is awaited until ``until_s``, a time of the
-        event loop, if the program goes on answering. ``lapse`` is "hung" or "slow" if it was not complete by then."""
+        event loop, if the program goes on answering. ``hung`` is whether the program did not do so."""
         self.measured_ns = self._read_ns = 0
         """``measured_ns`` is the time up to which all repaints are covered by positions that were read after them.
         ``_read_ns`` is the end of the last reading. Both are monotonic nanoseconds."""

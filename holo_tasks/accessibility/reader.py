@@ -24,9 +24,9 @@ from holo_tasks.core.elements.elements import TOO_LATE, ElementTree
 HANGS_S = 1.0
 """Seconds of `Silence` after which a program counts as one that hangs."""
 LONGEST_S = 8.0
-"""Longest wait for a program that goes on answering."""
+"""Longest wait for one reading of a program that goes on answering. The reading goes on after the wait."""
 LATE_S = 0.2
-"""Seconds to wait for a program that hangs, or that was slower than `LONGEST_S`."""
+"""Seconds to wait for a program that hangs, or for a reading that took longer than `LONGEST_S`."""
 UNAWAITED_S = 6.0
 """Seconds of silence after which the reading of such a program ends, which goes on after the wait."""
 MOST_APPLICATIONS = 40
@@ -167,21 +167,18 @@ async def _await_task(app: Application, view: View) -> None:
         most_s = UNAWAITED_S if app.late else HANGS_S
         reading = app.reading = asyncio.create_task(_refresh(app, view, most_s))
     await asyncio.wait([reading], timeout=LATE_S)
-    # A program that leaves single calls unanswered goes on answering others, so it gets less time after a lapse.
-    silent_s = LATE_S if app.lapse else HANGS_S
-    while not (reading.done() or app.lapse == "slow" or app.silence.seconds >= silent_s):
+    # A program that leaves single calls unanswered goes on answering others, so it gets less time afterwards.
+    silent_s = LATE_S if app.hung else HANGS_S
+    while not reading.done() and app.silence.seconds < silent_s and loop.time() < app.until_s:
         await asyncio.wait([reading], timeout=NAP_S)
-        if not reading.done() and loop.time() >= app.until_s:
-            app.lapse = "slow"
     app.late = app.late or not reading.done()
-    if app.late and not app.lapse:
-        app.lapse = "hung"
+    app.hung = app.hung or (app.late and app.silence.seconds >= HANGS_S)
 
 
 async def _refresh(app: Application, view: View, most_s: float) -> None:
     try:
         await await_answers(app.refresh(view), app.silence, most_s)
-        app.lapse = "" if asyncio.get_running_loop().time() < app.until_s else "slow"
+        app.hung = False
     except TimeoutError:
         pass  # it is known to be late
     except Exception:  # a program may send anything: an unforeseen answer must not break the other programs

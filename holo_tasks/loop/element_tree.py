@@ -20,8 +20,11 @@ from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.texts.outside_text import named
 
-LONGEST_S = 10.0
-"""Time limit of a reading in seconds. The desktop waits up to 8 s for a program, as long as it goes on answering."""
+LONGEST_S = 20.0
+"""Time limit of a reading in seconds, for a desktop that hangs.
+
+The desktop waits up to 8 s for a program that goes on answering, and as long for a reading that began before.
+"""
 FIRST_S, AT_HAND_S = 0.3, 0.02
 """Seconds to wait before an action for a tree whose reading has not begun: the first time, and later."""
 MOVING_S, AGAIN_S = 1.0, 0.05

@@ -105,7 +105,7 @@ async def test_each_wait_ends_with_a_reading_that_began_in_it(is_under_way: bool
         views.append(view)
         await asyncio.sleep(NAP_S if is_under_way else 0)
 
-    app: Any = SimpleNamespace(reading=None, late=False, lapse="", silence=Silence(lambda: 0), refresh=refresh)
+    app: Any = SimpleNamespace(reading=None, late=False, hung=False, silence=Silence(lambda: 0), refresh=refresh)
     first = asyncio.ensure_future(_await_reading(app, cast("View", "old")))
     await asyncio.wait([first], timeout=NAP_S / 4)
     first.cancel()  # as for an action that does not wait
@@ -126,7 +126,7 @@ async def test_a_program_that_answers_without_an_end_is_waited_for_once(
     async def refresh(view: View) -> None:
         await asyncio.sleep(3600)
 
-    app: Any = SimpleNamespace(reading=None, late=False, lapse="", silence=Silence(received), refresh=refresh)
+    app: Any = SimpleNamespace(reading=None, late=False, hung=False, silence=Silence(received), refresh=refresh)
     naps = []
     for _ in range(2):
         before = program.sent

@@ -94,11 +94,11 @@ async def test_secret_values_are_not_recorded() -> None:
 
 
 async def test_a_desktop_that_hangs_causes_one_long_delay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(element_tree, "LONGEST_S", 1.2)
+    monkeypatch.setattr(element_tree, "LONGEST_S", 1.5)
     monkeypatch.setattr(element_tree, "FIRST_S", 0.05)
     told, began = TellsTree(FORM, takes_s=30.0), asyncio.get_running_loop().time()
     assert await hits(told, *[CLICK] * 6) == [{}] * 6
-    assert asyncio.get_running_loop().time() - began < 2 * 1.2
+    assert asyncio.get_running_loop().time() - began < 3 * 1.5, "six long delays would take twice as long"
 
 
 async def test_an_action_waits_for_the_tree_of_a_slow_program() -> None:
@@ -145,7 +145,7 @@ def test_the_documentation_states_the_timeout_for_a_name() -> None:
     assert f"up to {reader.LONGEST_S:g} s for a program that goes on answering" in said
     assert f"sends nothing for {reader.HANGS_S:g} s" in said
     assert f"at most {reader.LATE_S * 1000:g} ms" in said
-    assert reader.LONGEST_S + reader.HANGS_S < LONGEST_S, "the desktop gives its answer before the loop gives up"
+    assert 2 * (reader.LONGEST_S + reader.HANGS_S) < LONGEST_S, "the desktop gives its answer before the loop gives up"
     assert f"omits the next {RESTS} requests" in said
 
 
