@@ -308,7 +308,7 @@ async def test_a_program_that_leaves_a_call_unanswered_costs_one_wait_and_is_awa
     address, entered, monkeypatch
 ) -> None:
     """It answers slowly afterwards, so that the reading takes longer than the wait for a program that hangs."""
-    monkeypatch.setattr(reader_module, "UNAWAITED_S", 0.3)
+    monkeypatch.setattr(reader_module, "UNAWAITED_S", 1.2)
     liar = Liar(deep(), cached=False, answers={"Name": lambda asked: None})
     entered.append(liar)
     await liar.enter(address)
@@ -319,7 +319,7 @@ async def test_a_program_that_leaves_a_call_unanswered_costs_one_wait_and_is_awa
     assert next_s < HANGS_S
     assert TOO_LATE in late.why_not
     liar.answers = slow_roles(liar, LATE_S / 2)
-    await asyncio.sleep(0.6)  # until the reading has ended that waits for the call
+    await asyncio.sleep(1.5)  # until the reading has ended that waits for the call
     tree, _ = await timed(address, reader)
     assert [each.name for each in tree.find("button")] == ["C"]
 

@@ -133,7 +133,7 @@ async def test_a_program_that_answers_without_an_end_is_waited_for_once(
         await _await_reading(app, cast("View", "now"))
         naps.append(program.sent - before)
     app.reading.cancel()
-    assert naps[0] > 3
+    assert 3 < naps[0] <= 11
     assert naps[1] <= 1
     assert app.late
 
