@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from holo_tasks.machine.proc import stat_of
 
 PARENT, THREADS = 1, 17
 """Indexes of the parent and of the number of threads in /proc/…/stat, counted behind the name."""
-MOST_NEW = 500
-"""With more new processes than this, a full search is no slower."""
+MOST_NEW, MOST_AT_ONCE, AT_ONCE_S = 500, 8000, 2.0
+"""Most new numbers of processes after which only their processes are checked, and most within ``AT_ONCE_S`` seconds.
+
+The numbers begin again after some 32,000, so many new numbers after a long time may belong to any processes.
+"""
 
 
 class ProcessTree:
@@ -20,7 +24,8 @@ class ProcessTree:
 
     def __init__(self, root: int | None = None) -> None:
         self._root = root or os.getpid()
-        self._newest = self._newer = -MOST_NEW
+        self._newest = self._newer = -MOST_AT_ONCE
+        self._newest_s = self._newer_s = 0.0
         self._started: list[int] = []
 
     def pids(self) -> list[int]:
@@ -31,8 +36,9 @@ class ProcessTree:
         process gets its number a moment before it appears. After a wrap of the numbers, all processes are searched.
         Most new numbers are those of threads or of ended processes, which ``/proc`` does not list.
         """
-        newest = newest_process()
-        if newest is None or not 0 <= newest - self._newest <= MOST_NEW:
+        newest, now_s = newest_process(), time.monotonic()
+        most = MOST_AT_ONCE if now_s - self._newest_s < AT_ONCE_S else MOST_NEW
+        if newest is None or not 0 <= newest - self._newest <= most:
             self._started = descendants(self._root)
         else:
             started = {self._root, *self._started}
@@ -41,7 +47,8 @@ class ProcessTree:
                     started.add(pid)
                     self._started.append(pid)
             self._started = [pid for pid in self._started if is_living(pid)]
-        self._newest, self._newer = self._newer, -MOST_NEW if newest is None else newest
+        self._newest, self._newer = self._newer, -MOST_AT_ONCE if newest is None else newest
+        self._newest_s, self._newer_s = self._newer_s, now_s
         return self._started
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Collection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -309,6 +310,24 @@ def test_new_processes_are_found_by_their_numbers_without_threads():
         assert thread not in found
         parent.communicate()
     assert not {parent.pid, child} & set(tree.pids())
+
+
+@pytest.mark.parametrize(("seconds", "searches"), [(0.1, 0), (60, 1)])
+def test_many_new_numbers_are_a_reason_to_search_all_processes_only_after_a_long_time(monkeypatch, seconds, searches):
+    clock, newest, searched = [100.0], [os.getpid() + 1000], []
+    monkeypatch.setattr(process_tree, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(process_tree, "newest_process", lambda: newest[0])
+    monkeypatch.setattr(process_tree, "descendants", lambda root: searched.append(root) or [])
+    tree = process_tree.ProcessTree()
+    tree.pids(), tree.pids()
+    searched.clear()
+    clock[0] += seconds
+    newest[0] += 5000
+    tree.pids()
+    assert len(searched) == searches
+    newest[0] -= 5500
+    tree.pids()
+    assert len(searched) == searches + 1, "the numbers began again"
 
 
 def test_a_program_with_its_own_network_is_reported():
