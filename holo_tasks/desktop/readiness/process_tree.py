@@ -12,7 +12,7 @@ from holo_tasks.machine.proc import stat_of
 
 PARENT, THREADS = 1, 17
 """Indexes of the parent and of the number of threads in /proc/…/stat, counted behind the name."""
-MOST_NEW, MOST_AT_ONCE, AT_ONCE_S = 500, 8000, 2.0
+MOST_NEW, MOST_AT_ONCE, AT_ONCE_S = 500, 8000, 10.0
 """Most new numbers of processes after which only their processes are checked, and most within ``AT_ONCE_S`` seconds.
 
 The numbers begin again after some 32,000, so many new numbers after a long time may belong to any processes.
