@@ -8,10 +8,12 @@ import struct
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import cycle
 
 from holo_tasks.machine.proc import process, stat_of
 
-NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLMSG_ERROR, NLMSG_DONE = 4, 20, 2, 3
+NETLINK_SOCK_DIAG, TCPDIAG_GETSOCK, NLMSG_ERROR, NLMSG_DONE = 4, 18, 2, 3
+"""``TCPDIAG_GETSOCK`` gives IPv4 and IPv6 at once. A query for each would walk the whole table of the kernel twice."""
 NLM_F_REQUEST_DUMP = 0x301
 INET_DIAG_INFO = 2
 SYN_SENT, FIN_WAIT1, FIN_WAIT2, LISTEN = 2, 4, 5, 10
@@ -20,7 +22,8 @@ STATES = (1, SYN_SENT, FIN_WAIT1, FIN_WAIT2, LISTEN)
 shows the ports of servers on this machine.
 """
 HEADER = struct.Struct("=IHHII")
-QUESTION = struct.Struct("=BBBxI48x")
+QUESTION = struct.Struct("=3xB48xII")
+"""``idiag_ext``, ``idiag_states`` and ``idiag_dbs`` of ``struct inet_diag_req``."""
 ADDRESSES = struct.Struct("=BBxx2s2s16s16s")
 """``idiag_family``, ``idiag_state``, the ports of this end and of the other, and their addresses."""
 INODE = struct.Struct("=I")
@@ -31,6 +34,8 @@ AGES_AT, ROUND_TRIP_AT, RECEIVED_AT, SEGMENTS_AT, SENT_AT = 44, 68, 128, 152, 20
 ``tcpi_bytes_received``, ``tcpi_data_segs_in`` (then ``_out``) and ``tcpi_bytes_sent`` (since Linux 4.19)."""
 AGES, WORD, LONG, PAIR = struct.Struct("=I4xI"), INODE, struct.Struct("=Q"), struct.Struct("=II")
 CHUNK = 1 << 18
+_NUMBERS = cycle(range(1, 1 << 16))
+"""Numbers of queries, by which their answers are known."""
 MOST_FOREIGN = 1 << 16
 """The largest number of other programs' sockets that the table remembers, so as not to look for their owners again."""
 
@@ -136,31 +141,29 @@ def open_diag() -> socket.socket:
 def _clients(kernel: socket.socket) -> Iterable[tuple[int, bytes]]:
     """Yield the inode and the message of each connection, without the servers' ends."""
     connections, servers = [], set[bytes]()
-    for family in (socket.AF_INET, socket.AF_INET6):
-        for message in _dump(kernel, family):
-            _, state, port, _, _, _ = ADDRESSES.unpack_from(message, HEADER.size)
-            if state == LISTEN:
-                servers.add(port)
-            else:
-                connections.append((port, message))
+    for message in _dump(kernel):
+        _, state, port, _, _, _ = ADDRESSES.unpack_from(message, HEADER.size)
+        if state == LISTEN:
+            servers.add(port)
+        else:
+            connections.append((port, message))
     for port, message in connections:
         (inode,) = INODE.unpack_from(message, INODE_AT)
         if inode and port not in servers:
             yield inode, message
 
 
-def _dump(kernel: socket.socket, family: int) -> Iterable[bytes]:
-    """Yield the message for each connection of one address family."""
-    question = QUESTION.pack(family, socket.IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), sum(1 << state for state in STATES))
+def _dump(kernel: socket.socket) -> Iterable[bytes]:
+    """Yield the message for each connection."""
+    asked, question = next(_NUMBERS), QUESTION.pack(1 << (INET_DIAG_INFO - 1), sum(1 << state for state in STATES), 0)
+    head = HEADER.pack(HEADER.size + len(question), TCPDIAG_GETSOCK, NLM_F_REQUEST_DUMP, asked, 0)
     try:
-        kernel.send(
-            HEADER.pack(HEADER.size + len(question), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP, family, 0) + question
-        )
+        kernel.send(head + question)
         while True:
             data, at = kernel.recv(CHUNK), 0
             while at + HEADER.size <= len(data):
                 length, kind, _, number, _ = HEADER.unpack_from(data, at)
-                if number != family or length < HEADER.size:
+                if number != asked or length < HEADER.size:
                     break  # the answer to an earlier query that was abandoned
                 if kind == NLMSG_DONE:
                     return

@@ -61,10 +61,12 @@ def shown_windows(link: XConnection) -> list[int]:
     """List the children of the root window that are mapped, on the screen and at least ``LEAST`` pixels large."""
     from holo_tasks.desktop.x11.x_connection import Refused
 
-    size, found = link.size(), []
-    for window in link.conn.core.QueryTree(link.root).reply().children:
+    size, core, found = link.size(), link.conn.core, []
+    # All requests are sent before the first reply is waited for.
+    asked = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
+    for window, cookie in asked:
         try:
-            attributes = link.conn.core.GetWindowAttributes(window).reply()
+            attributes = cookie.reply()
             if attributes.map_state != 2 or attributes._class == 2:  # viewable; not input-only
                 continue
             area = box(link, window)

@@ -88,22 +88,23 @@ def test_many_connections_are_reported(table, server):
 
 
 class Kernel:
-    """Answers each query with the same bytes, as ``socket.socket`` does for a netlink socket."""
+    """Answers each query with its number and the same bytes, as ``socket.socket`` does for a netlink socket."""
 
     def __init__(self, answer: bytes | OSError) -> None:
         self.answer = answer
 
     def send(self, question: bytes) -> int:
+        self.number = question[8:12]
         return len(question)
 
     def recv(self, size: int) -> bytes:
         if isinstance(self.answer, OSError):
             raise self.answer
-        return self.answer
+        return self.answer[:8] + self.number + self.answer[12:]
 
 
 def message(kind: int, body: bytes) -> bytes:
-    return HEADER.pack(HEADER.size + len(body), kind, 0, socket.AF_INET, 0) + body
+    return HEADER.pack(HEADER.size + len(body), kind, 0, 0, 0) + body
 
 
 @pytest.mark.parametrize(
