@@ -33,7 +33,8 @@ class ProcessTree:
 
         The kernel numbers processes in turn, so only processes with new numbers are checked. These are the numbers
         above the newest process of the call before the last one. The last call may have missed a process, because a
-        process gets its number a moment before it appears. After a wrap of the numbers, all processes are searched.
+        process gets its number a moment before it appears. Numbers above the newest one are from before a wrap of the
+        numbers. After a wrap, all processes are searched.
         Most new numbers are those of threads or of ended processes, which ``/proc`` does not list.
         """
         newest, now_s = newest_process(), time.monotonic()
@@ -42,7 +43,7 @@ class ProcessTree:
             self._started = descendants(self._root)
         else:
             started = {self._root, *self._started}
-            for pid in _listed_above(self._newest) if newest > self._newest else ():
+            for pid in _listed(self._newest, newest) if newest > self._newest else ():
                 if pid not in started and parent_pid(pid) in started:
                     started.add(pid)
                     self._started.append(pid)
@@ -90,6 +91,6 @@ def _has_ended(fields: Sequence[str]) -> bool:
     return fields[0] in "ZX" and fields[THREADS] == "1"
 
 
-def _listed_above(number: int) -> list[int]:
-    """Return the IDs of all processes above a number, in their order. Threads are not listed."""
-    return sorted(pid for name in os.listdir("/proc") if name.isdigit() and (pid := int(name)) > number)  # noqa: PTH208
+def _listed(above: int, to: int) -> list[int]:
+    """Return the IDs of the processes above one number up to another, in their order. Threads are not listed."""
+    return sorted(pid for name in os.listdir("/proc") if name.isdigit() and above < (pid := int(name)) <= to)  # noqa: PTH208

@@ -330,6 +330,20 @@ def test_many_new_numbers_are_a_reason_to_search_all_processes_only_after_a_long
     assert len(searched) == searches + 1, "the numbers began again"
 
 
+def test_processes_from_before_a_wrap_of_the_numbers_are_not_checked(monkeypatch):
+    newest, checked = os.getpid() + 1000, []
+    listed = [str(newest + number) for number in (-600, 2, 3, 20000)]
+    monkeypatch.setattr(process_tree, "newest_process", lambda: newest)
+    monkeypatch.setattr(process_tree, "descendants", lambda root: [])
+    monkeypatch.setattr(process_tree.os, "listdir", lambda folder: listed)
+    monkeypatch.setattr(process_tree, "parent_pid", lambda pid: checked.append(pid) or 0)
+    tree = process_tree.ProcessTree()
+    tree.pids(), tree.pids()
+    newest += 3
+    tree.pids()
+    assert [pid - newest for pid in checked] == [-1, 0]
+
+
 def test_a_program_with_its_own_network_is_reported():
     with subprocess.Popen(["unshare", "-n", "sleep", "60"], stderr=subprocess.DEVNULL) as elsewhere:
         end = time.monotonic() + 30
