@@ -124,12 +124,26 @@ def identity_of(shown: Sequence[tuple[Sight, Mapping[str, Value]]], names: Colle
     """
     found = []
     for name in names:
-        forms = (f"{{{name}}}", f"{{{name}}}*", f"*{{{name}}}*")
+        forms = [f"{{{name}}}", f"{{{name}}}*", f"*{{{name}}}*"]
+        if any(_is_part_of_number(str(values.get(name, "")), sight) for sight, values in shown):
+            forms = forms[:1]
         for form in forms:
             if all(name in values and sight.has(label_of(form, values)) for sight, values in shown):
                 found.append(form)
                 break
     return tuple(found)
+
+
+def _is_part_of_number(value: str, sight: Sight) -> bool:
+    """Return whether a picture shows one or two digits only inside longer numbers, as 11 in ``11:40``.
+
+    Such a number names no item, and may have another form there for the next one, as 7 in ``07:05``.
+    """
+    if not value.isdigit() or len(value) >= SHORTEST:
+        return False
+    texts = [line.text for line in sight.lines if value in line.text]
+    alone = re.compile(rf"(?<!\d)(?<!\d[^\w\s]){value}(?![^\w\s]?\d)")
+    return bool(texts) and not any(map(alone.search, texts))
 
 
 def screens_of(seen: Mapping[str, ReadPicture]) -> dict[int, list[str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.compiler.marks import is_new
+from holo_tasks.compiler.marks import identity_of, is_new
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import searched_once, searched_value
 from holo_tasks.core.screen.geometry import Box, Size
@@ -69,6 +69,18 @@ def test_a_value_that_ocr_reads_in_two_pieces_may_be_new(left: int, came: bool) 
     dialog = Line("Beans 355", Box(200, 200, 80, 16))
     after = Sight((Line("Beans", Box(20, 20, 45, 16)), Line("355", Box(left, 20, 30, 16)), dialog), SIZE)
     assert is_new("Beans 355", after, Sight((dialog,), SIZE)) is came
+
+
+@pytest.mark.parametrize(
+    ("text", "names_item"),
+    [("11:40", False), ("40.11", False), ("Week 11", True), ("11", True), ("11 of 40", True), ("2 boxes, 11", True)],
+)
+def test_two_digits_inside_a_longer_number_name_no_item(text: str, names_item: bool) -> None:
+    assert bool(identity_of([(stock("Call them", text), {"hour": 11})], ["hour"])) is names_item
+
+
+def test_a_number_of_four_digits_names_its_item_beside_another_number() -> None:
+    assert identity_of([(stock("1001:2026"), {"number": 1001})], ["number"])
 
 
 @pytest.mark.parametrize(("rows", "at_most"), [(("Chairs", "Tables"), 1), (("Tables 1", "Tables", "Big tables"), 3)])
