@@ -48,7 +48,10 @@ from holo_tasks.vision.screen_text import Sight
 MOST_MOVES, MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 30, 25, 10, 10, 40
 """Most moves for one step, most turns of the mouse wheel on one page, most pages, and most waits for a page."""
 MOST_LOOKS = 12
-"""Most looks at a list whose picture has changed and whose reported rows have not."""
+"""Most looks, of one search, at a list whose picture has changed and whose reported rows have not.
+
+A scroll bar that fades in changes the picture of a list that is at its end.
+"""
 WAIT_FOR_PAGE, WAIT_FOR_LIST = (
     "Wait for the next page of the list.",
     "Wait until the program reports the scrolled list.",
@@ -192,11 +195,10 @@ class IntoView:
         search = self._search
         turned, search.picture, before = search.turned, picture, search.picture
         frame = tree.elements[turned] if turned is not None and turned < len(tree.elements) else None
+        if frame is not None and search.before != signature(frame, tree):
+            search.looks, frame = 0, None
         if frame is None or search.looks >= MOST_LOOKS or (search.looks == 0 and picture == before):
-            search.turned, search.looks = None, 0
-            return False
-        if search.before != signature(frame, tree):
-            search.turned, search.looks = None, 0
+            search.turned = None
             return False
         search.looks += 1
         return True
@@ -291,7 +293,7 @@ class IntoView:
             search.is_over, search.told = True, "scrolling did not bring it into view"
             return None
         search.turns, search.before, search.direction = search.turns + 1, now, direction
-        search.turned, search.looks = frame.id, 0
+        search.turned = frame.id
         turn = {"direction": direction, "scroll_size": min(notches, wheel.notches)}
         return _step("scroll", thought, wheel.at, sight, element=frame.name or frame.role, **turn)
 

@@ -13,7 +13,7 @@ import pytest
 from holo_tasks.core.elements.elements import NOWHERE, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget
-from holo_tasks.scripts.into_view import MOST_PAGES, MOST_TURNS, MOST_WAITS, IntoView
+from holo_tasks.scripts.into_view import MOST_LOOKS, MOST_PAGES, MOST_TURNS, MOST_WAITS, IntoView
 from holo_tasks.scripts.misfit import Misfit, misfit_of
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.rules import find, follow
@@ -186,6 +186,16 @@ def test_a_list_whose_picture_changed_is_looked_at_again_until_its_rows_are_repo
     assert walked.move(rows(20))["direction"] == "down"
     tools = [walked.move(rows(20), picture="new")["tool_name"] for _ in range(2)]
     assert [*tools, walked.move(rows(22), picture="new")["tool_name"]] == ["wait", "wait", "scroll"]
+
+
+def test_a_list_whose_picture_changes_by_itself_is_looked_at_a_few_times_in_all() -> None:
+    walked, tools = Walked(OPEN), list[str]()
+    for n in range(5 * MOST_LOOKS):
+        move = walked.move(rows(20), late=True, picture=str(n))
+        if not move:
+            break
+        tools.append(move["tool_name"])
+    assert (tools.count("wait"), tools.count("scroll")) == (MOST_LOOKS, 2), "up and down, and no row moved"
 
 
 def test_a_move_that_was_withheld_does_not_count_as_the_end_of_the_list() -> None:
