@@ -18,7 +18,7 @@ NEAR = 24
 """No pixel within this distance of a point may differ."""
 ROW = 12
 """Nothing in the same row, up to this many pixels above and below, may differ: list rows may have moved."""
-CARET_WIDE, CARET_SHORT, CARET_TALL, CARET_FULL = 4, 10, 40, 0.8
+CARET_WIDE, CARET_SHORT, CARET_TALL, CARET_FULL = 4, 10, 64, 0.8
 """Shape of a blinking text caret: its largest width, its least and largest height in pixels, and the share it fills.
 
 A last digit that changed may be as narrow, but it does not fill its box.
