@@ -25,8 +25,8 @@ from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader
 
 KEY = "give each item a key (`run --token`, or key= of a sub-goal), or compile a probe"
-AGAIN = f"it does not know whether an item was done before: if it changes something, {KEY}"
-FIRST_SCREEN = f"it looks for an item that was done before on its first screen only: if it may be out of view, {KEY}"
+AGAIN = f"the playbook does not know whether an item was done before: if its steps change something, {KEY}"
+FIRST_SCREEN = f"the playbook looks for an earlier item on its first screen only: if items may be out of view, {KEY}"
 
 
 def compile_traces(
