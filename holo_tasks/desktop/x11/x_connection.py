@@ -16,7 +16,6 @@ import xcffib.xtest
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.visible_text import one_line
-from holo_tasks.desktop.x11.core_requests import CoreRequests
 
 ANY = 0  # AnyPropertyType
 LONGEST_NAME = 80
@@ -44,7 +43,6 @@ class XConnection:
         self.display = display
         try:
             self.conn: Any = xcffib.connect(display=display)
-            self.conn.core = CoreRequests(self.conn)
             self.setup: Any = self.conn.get_setup()
         except xcffib.ConnectionException:
             raise DesktopFailed(
@@ -115,7 +113,7 @@ class XConnection:
     def numbers(self, window: int, name: str) -> list[int]:
         """Read a property that holds 32-bit numbers; empty if the window lacks it."""
         reply = self.property(window, name).reply()
-        return list(reply.value.to_atoms()) if reply.format == 32 else []
+        return [int(n) for n in reply.value.to_atoms()] if reply.format == 32 else []
 
     def text(self, window: int, name: str) -> str:
         """Read a property that holds text; empty if the window lacks it."""
