@@ -57,8 +57,8 @@ def note_unreported(home: Path, flow_run_id: str, attempt: str, state: State[Any
         )
     except (OSError, HoloError) as error:
         return f"{message} (nor could that be noted in {home}: {error})."
-    where = "of a temporary server" if temporary else f"at {shown(str(settings.api.url))}"
-    return f"{message} {where}; the next `holo-tasks run`, `runs` or `doctor` on this machine reports it."
+    where = "" if temporary else f" at {shown(str(settings.api.url))}"
+    return f"{message}{where}; the next `holo-tasks run`, `runs` or `doctor` on this machine reports it."
 
 
 async def report_noted(home: Path, *, temporary: bool = False) -> list[str]:
