@@ -59,7 +59,13 @@ def target_of(
     if place == 0 and (beside := _by_neighbor(step.element, values)) is not None:
         return beside
     found = target_at(
-        pressed_places(step, sight)[place], sight, values, also, typed=step.typed_into, changed=step.changed
+        pressed_places(step, sight)[place],
+        sight,
+        values,
+        also,
+        typed=step.typed_into,
+        changed=step.changed,
+        words=str(step.arguments.get("element", "")),
     )
     if step.icon is not None and named is None and (found is None or PLACEHOLDER.fullmatch(found.text or "")):
         return _icon_in_row(step.icon, step.points[place], sight, values)

@@ -55,6 +55,7 @@ def target_at(
     *,
     typed: bool = True,
     changed: Box | None = None,
+    words: str = "",
 ) -> Target | None:
     """Return the first description of a control at a point that finds only this control on the picture.
 
@@ -63,9 +64,12 @@ def target_at(
     place. ``also`` are other pictures of the screen. If the text occurs twice on one of them, a neighboring
     parameter is preferred. Without ``typed`` nothing was typed after the press, so a text among several in one box is
     a row of a list or a button, and not the text of a field. The same holds if all of the box ``changed`` with the
-    press, as a menu that closes. Returns ``None`` if the control has no text.
+    press, as a menu that closes. ``words`` are the model's description of the control. Returns ``None`` if the control
+    has no text.
     """
-    found = (way for way in _descriptions(point, sight, values, typed, changed) if finds(way, point, sight, values))
+    found = (
+        way for way in _descriptions(point, sight, values, typed, changed, words) if finds(way, point, sight, values)
+    )
     first = next(found, None)
     if first is None or not _is_doubled(first, also):
         return first
@@ -188,13 +192,14 @@ def without_other_values(text: str) -> str:
 
 
 def _descriptions(
-    point: Point, sight: Sight, values: Mapping[str, Value], typed: bool, changed: Box | None
+    point: Point, sight: Sight, values: Mapping[str, Value], typed: bool, changed: Box | None, words: str
 ) -> Iterator[Target]:
     field = next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(point)), None)
     near = sorted(sight.lines, key=lambda line: _distance(line.box, point))
     apart = near if field is None else _without_neighbors(near, field, (*sight.fields, *sight.colored_fields))
     if field is not None and (
         _is_button(field, apart, values)
+        or (not typed and _is_named(field, apart, values, words))
         or _is_bar(field, point, near, values)
         or _is_one_of_several(field, point, sight.size, near, values, typed and not _is_replaced(field, changed))
     ):
@@ -251,6 +256,24 @@ def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -
     words = sum(map(str.isalpha, said.text)) > 1 and templated(said.text, values) == said.text
     room = min(said.box.left - field.left, field.right - said.box.right)
     return words and room >= 0 and abs(said.box.center.x - field.center.x) <= CENTERED
+
+
+def _is_named(field: Box, lines: Sequence[Line], values: Mapping[str, Value], words: str) -> bool:
+    """Return whether a description names an apparent field by the only text in it, and by no text left of it.
+
+    An arrow or an icon moves the words of a button out of its middle. A chooser has a label of its own.
+    """
+    inside = [line for line in lines if field.contains(line.box.center)]
+    if len(inside) != 1 or not is_readable(inside[0].text) or templated(inside[0].text, values) != inside[0].text:
+        return False
+    labels = [line for line in lines if _is_left(line.box, field)]
+    return _is_in(inside[0].text, words) and not any(_is_in(line.text, words) for line in labels)
+
+
+def _is_in(text: str, words: str) -> bool:
+    """Return whether words contain a text, apart from the signs at its ends."""
+    bare = text.strip(" :.…")
+    return bool(bare) and re.search(rf"(?<!\w){re.escape(bare)}(?!\w)", words, re.IGNORECASE) is not None
 
 
 def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:

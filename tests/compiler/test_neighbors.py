@@ -222,3 +222,21 @@ def test_a_text_beyond_the_label_of_a_field_is_not_its_label(between: tuple[str,
     sight = Sight(lines, Size(960, 720), (Box(632, 313, 312, 29),))
     found = target_at(Point(800, 327), sight, {})
     assert (found is not None and found.field == "Erika Ferry") is is_label
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "found"),
+    [
+        pytest.param("Book", False, Target(text="Book"), id="named by its text"),
+        pytest.param("the button Book.", False, Target(text="Book"), id="in a sentence"),
+        pytest.param("Layout list", False, Target(field="Layout:"), id="named by its label"),
+        pytest.param("Book in the list Layout", False, Target(field="Layout:"), id="named by both"),
+        pytest.param("Booking", False, Target(field="Layout:"), id="another word"),
+        pytest.param("Book", True, Target(field="Layout:"), id="something is typed"),
+    ],
+)
+def test_an_apparent_field_that_is_named_by_its_text_is_a_button(words: str, typed: bool, found: Target) -> None:
+    """The arrow on a button moves its text out of its middle, and the text left of it may be another button."""
+    lines = (Line("Layout:", Box(40, 20, 60, 20)), Line("Book", Box(130, 20, 48, 20)))
+    sight = Sight(lines, Size(480, 320), (), (Box(110, 18, 107, 24),))
+    assert target_at(Point(160, 30), sight, {}, typed=typed, words=words) == found
