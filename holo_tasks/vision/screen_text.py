@@ -232,15 +232,19 @@ def _leads_into(label: str, line: Line, field: Box) -> bool:
 
 
 def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
-    middle = label.center.y
-    on_the_right = [box for box in fields if box.top <= middle < box.bottom and box.left >= label.right - 4]
-    if on_the_right:
+    """Return the field right of a label or, without one, directly below it.
+
+    OCR's box of a label may reach over the edge of the field beside it, and then lies over a part of the field below.
+    """
+    middle = label.center
+    level = [box for box in fields if box.top <= middle.y < box.bottom and box.right > label.right]
+    if on_the_right := [box for box in level if box.left >= label.right - 4 or box.left > middle.x]:
         return min(on_the_right, key=lambda box: box.left)
     reach, within = 2 * label.height, label.height // 4  # the box that OCR reports reaches a little beyond the letters
     below = [
         box
         for box in fields
-        if -within <= box.top - label.bottom <= reach and box.left < label.right and label.left < box.right
+        if -within <= box.top - label.bottom <= reach and box.left <= middle.x and label.left < box.right
     ]
     return min(below, key=lambda box: box.top, default=None)
 

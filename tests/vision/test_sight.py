@@ -122,6 +122,24 @@ def test_a_field_is_beside_or_below_its_label() -> None:
     assert seen.field_at("Far") is None
 
 
+@pytest.mark.parametrize(
+    ("width", "fields", "found"),
+    [
+        pytest.param(110, (0, 1), 0, id="over the edge of its field"),
+        pytest.param(110, (1,), None, id="its own field is not seen"),
+        pytest.param(90, (0, 1), 0, id="left of the edge"),
+        pytest.param(190, (1,), 1, id="above the field"),
+    ],
+)
+def test_a_label_over_the_edge_of_its_field_is_not_that_of_the_field_below(
+    width: int, fields: tuple[int, ...], found: int | None
+) -> None:
+    every = (Box(100, 96, 200, 26), Box(100, 132, 160, 26))
+    lines = (Line("Room:", Box(10, 94, width, 30)),)
+    seen = Sight(lines, Size(400, 300), tuple(every[place] for place in fields))
+    assert seen.field_at("Room:") == (None if found is None else every[found])
+
+
 @pytest.mark.parametrize(("apart", "is_one"), [(-5, True), (9, True), (30, False), (-20, False)])
 def test_neighboring_words_form_one_text(apart: int, is_one: bool) -> None:
     left = 240 + 9 * len("two boxes") + apart
