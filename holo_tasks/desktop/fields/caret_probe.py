@@ -63,24 +63,25 @@ class CaretProbe:
         self._press = press
         self._interrupt = interrupt
 
-    def around_caret(self, *, far: bool) -> Found:
+    def around_caret(self, *, far: bool, inside: Sequence[Box] = ()) -> Found:
         """Tell a text from a table by the character or cell before the caret or, at its start, after the caret.
 
-        ``far`` says that the window shows another machine's screen, which draws late.
+        ``far`` says that the window shows another machine's screen, which draws late. If something changes ``inside``
+        these areas, only that counts: a program may also enable its buttons *Cut* and *Copy*.
         """
         drawn_s = SLOW_DRAWN_S if far else DRAWN_S
-        found = self._probe_arrow(keynames.LEFT, keynames.RIGHT, drawn_s)
-        return found if found != "nothing" else self._probe_arrow(keynames.RIGHT, keynames.LEFT, drawn_s)
+        found = self._probe_arrow(keynames.LEFT, keynames.RIGHT, drawn_s, inside)
+        return found if found != "nothing" else self._probe_arrow(keynames.RIGHT, keynames.LEFT, drawn_s, inside)
 
-    def after_start(self) -> Found:
-        """Tell a text from a table at the start of a text that is not empty."""
-        return self._probe_arrow(keynames.RIGHT, keynames.LEFT, SLOW_DRAWN_S)
+    def after_start(self, inside: Sequence[Box] = ()) -> Found:
+        """Tell a text from a table at the start of a text that is not empty, first ``inside`` some areas."""
+        return self._probe_arrow(keynames.RIGHT, keynames.LEFT, SLOW_DRAWN_S, inside)
 
-    def _probe_arrow(self, arrow: int, opposite: int, drawn_s: float) -> Found:
+    def _probe_arrow(self, arrow: int, opposite: int, drawn_s: float, inside: Sequence[Box]) -> Found:
         """Tell a text from a table by one arrow. Afterwards the selection is as before."""
         passed = 0
         try:
-            while (found := self._select_one(arrow, opposite, drawn_s)) == "blank":
+            while (found := self._select_one(arrow, opposite, drawn_s, inside)) == "blank":
                 if passed == MOST:
                     return "table"
                 self._press(keynames.SHIFT, arrow)
@@ -90,7 +91,7 @@ class CaretProbe:
             for _ in range(passed):
                 self._press(keynames.SHIFT, opposite)
 
-    def _select_one(self, arrow: int, opposite: int, drawn_s: float) -> Step:
+    def _select_one(self, arrow: int, opposite: int, drawn_s: float, inside: Sequence[Box]) -> Step:
         """Select one more character or cell, and undo that."""
         before = self.picture()
         self._press(keynames.SHIFT, arrow)
@@ -101,6 +102,7 @@ class CaretProbe:
         # An area that does not return to its first picture was drawn by something else, such as a spinner.
         after = self._restored(before, changed)
         changed = [box for box in changed if not self._beyond_caret(before, after, box)]
+        changed = [box for box in changed if any(box.intersects(area) for area in inside)] or changed
         if not changed:
             return "nothing"
         wide = [box for box in changed if box.width > CHARACTER]

@@ -8,6 +8,7 @@ from functools import partial
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input import keynames
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.fields.caret_probe import CaretProbe, Found, Press
 from holo_tasks.desktop.fields.changed_field import Fields
 from holo_tasks.desktop.fields.emptied_cells import CellCheck
@@ -88,7 +89,7 @@ class FieldClearing:
             case "no text":
                 raise InvalidUsage(NO_TEXT.format(_capital(focus.name)))
             case "unknown":
-                self._clear_unknown(far=far or focus.viewer, in_table=focus.in_table)
+                self._clear_unknown(far=far or focus.viewer, in_table=focus.in_table, tables=focus.tables)
         return focus
 
     def _clear_text(self, *, in_table: bool = False) -> None:
@@ -128,12 +129,13 @@ class FieldClearing:
             self._press(keynames.CONTROL, keynames.SHIFT, keynames.END)
         self._press(keynames.SHIFT, keynames.END)
 
-    def _clear_unknown(self, *, far: bool, in_table: bool) -> None:
+    def _clear_unknown(self, *, far: bool, in_table: bool, tables: Sequence[Box]) -> None:
         """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text.
 
-        If they have no effect, only another machine's field is cleared, because its answer may be late.
+        If they have no effect, only another machine's field is cleared, because its answer may be late. ``tables`` are
+        the tables that may hold it, outside of which no cell can be selected.
         """
-        found = self._confirmed(partial(self._probe.around_caret, far=far), unlike=("table",))
+        found = self._confirmed(partial(self._probe.around_caret, far=far, inside=tables), unlike=("table",))
         if found == "nothing":
             if far:  # its answer may be late
                 self._clear_text()
@@ -141,7 +143,7 @@ class FieldClearing:
         if found == "text":
             self._go_to_start(in_table=in_table)
             # A table that was being edited may have used these keys for itself.
-            found = self._confirmed(self._probe.after_start, unlike=("table", "nothing"))
+            found = self._confirmed(partial(self._probe.after_start, tables), unlike=("table", "nothing"))
         if found != "text":
             raise InvalidUsage(TABLE)
         self._cells.delete(partial(self._select_rest, in_table=in_table))

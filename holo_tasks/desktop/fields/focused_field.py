@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, Application, Element, ElementTree
 from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.programs import Owner, is_viewer
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.stop.interrupt import Interrupt
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class Focus:
     and ``place`` is the name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells``
     says that the program's accessibility tree was read. ``viewer`` says that the window shows another machine's screen.
     ``in_table`` says that it is a field of one line in a table, which may use Ctrl with Home and End for itself.
-    ``empty`` says that it is a field in view that certainly holds no text.
+    ``empty`` says that it is a field in view that certainly holds no text. ``tables`` are the boxes of the tables with
+    a current cell that may be open for editing.
     """
 
     kind: Kind
@@ -89,6 +91,7 @@ class Focus:
     viewer: bool = False
     in_table: bool = False
     empty: bool = False
+    tables: tuple[Box, ...] = ()
 
     @property
     def is_office_cell(self) -> bool:
@@ -155,7 +158,10 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
         return Focus(kind, _name(controls[-1]), tells=True)
     if focused and app.toolkit.lower().startswith("qt"):
         # Qt does not report the editor of a cell that is open for editing.
-        return Focus("unknown", tells=True, in_table=any(each.role == "cell" for each in focused))
+        cells = [each for each in focused if each.role == "cell"]
+        above = [next((up for up in tree.ancestors(each) if up.role in CONTAINERS), None) for each in cells]
+        boxes = tuple(each.box for each in above if each is not None and each.on_screen)
+        return Focus("unknown", tells=True, in_table=bool(cells), tables=boxes if all(above) else ())
     if focused:
         return Focus("cell" if focused[-1].role == "cell" else "no text", _name(focused[-1]), tells=True)
     return Focus("unknown", tells=True)
