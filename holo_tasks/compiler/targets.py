@@ -12,7 +12,7 @@ from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.value_formats import format_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value
-from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_mark
+from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_icon, without_mark
 
 REACH, HEIGHT = 24, 8
 """Distances in pixels, across and down, up to which a text belongs to the control that was pressed."""
@@ -210,11 +210,13 @@ def _descriptions(
         readable.sort(key=lambda line: _distance(line.box, field.center))
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         yield from (Target(field=templated(line.text, values)) for line in labels)
-    pressed = [line for line in _pressed_lines(near, point) if line.text.isascii() or has_words(line, near)]
+    pressed = _pressed_lines(near, point)
+    pressed = [line for line in pressed if without_icon(line.text).isascii() or has_words(line, near)]
     for line in pressed:
         if _is_row_of_captions(line, point, values):
             continue
         words = templated(without_mark(line.text), values)
+        words = words if "{" in words else without_icon(words)
         if typed and not any(map(str.isalpha, words)):
             continue  # a number or an amount is what the field held before
         yield Target(text=words)
@@ -264,10 +266,11 @@ def _is_named(field: Box, lines: Sequence[Line], values: Mapping[str, Value], wo
     An arrow or an icon moves the words of a button out of its middle. A chooser has a label of its own.
     """
     inside = [line for line in lines if field.contains(line.box.center)]
-    if len(inside) != 1 or not is_readable(inside[0].text) or templated(inside[0].text, values) != inside[0].text:
+    said = without_icon(inside[0].text) if len(inside) == 1 else ""
+    if not is_readable(said) or templated(said, values) != said:
         return False
     labels = [line for line in lines if _is_left(line.box, field)]
-    return _is_in(inside[0].text, words) and not any(_is_in(line.text, words) for line in labels)
+    return _is_in(said, words) and not any(_is_in(line.text, words) for line in labels)
 
 
 def _is_in(text: str, words: str) -> bool:

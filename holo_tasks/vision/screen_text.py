@@ -29,6 +29,8 @@ THIN = frozenset("il1jtfr")
 NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "not", "nicht", "kein", "keine"})
 """Words and syllables at the start of a text that reverse its meaning."""
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
+_ICON = re.compile(r"^[\u2e80-\u9fff] ?(?=[A-Za-zÀ-ÿ]{2})|(?<=[A-Za-zÀ-ÿ]{2}) ?[\u2e80-\u9fff]$")
+"""A Chinese sign at the end of a Latin word."""
 WORDS_APART = 0.9
 """Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
 LEAST_BEFORE_DOTS = 3
@@ -103,7 +105,12 @@ class Sight:
         The result may be pressed or used as an anchor. So a line that is a different word does not count, however
         similar it is.
         """
-        texts = ((text, line) for line in self.lines for text in dict.fromkeys((line.text, without_mark(line.text))))
+        ways = (
+            (str, without_mark)
+            if isinstance(label, FilledLabel) and label.values
+            else (str, without_mark, without_icon)
+        )
+        texts = ((text, line) for line in self.lines for text in dict.fromkeys(way(line.text) for way in ways))
         rated = [(likeness(label, text), text, line) for text, line in texts]
         good = [
             (score, line)
@@ -252,6 +259,12 @@ def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
 def without_mark(text: str) -> str:
     """Return a text without the circle or the box of a radio button or a check box that OCR read before it."""
     return _MARK.sub("", text)
+
+
+def without_icon(text: str) -> str:
+    """Return a Latin text without the icon beside it that OCR took for a Chinese sign, the only one of the text."""
+    bare = _ICON.sub("", text, count=1)
+    return text if re.search("[\u2e80-\u9fff]", bare) else bare
 
 
 def matches(label: str, text: str) -> bool:

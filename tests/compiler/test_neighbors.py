@@ -228,6 +228,7 @@ def test_a_text_beyond_the_label_of_a_field_is_not_its_label(between: tuple[str,
     ("words", "typed", "found"),
     [
         pytest.param("Book", False, Target(text="Book"), id="named by its text"),
+        pytest.param("Book今", False, Target(field="Layout:"), id="not by its icon"),
         pytest.param("the button Book.", False, Target(text="Book"), id="in a sentence"),
         pytest.param("Layout list", False, Target(field="Layout:"), id="named by its label"),
         pytest.param("Book in the list Layout", False, Target(field="Layout:"), id="named by both"),
@@ -239,4 +240,6 @@ def test_an_apparent_field_that_is_named_by_its_text_is_a_button(words: str, typ
     """The arrow on a button moves its text out of its middle, and the text left of it may be another button."""
     lines = (Line("Layout:", Box(40, 20, 60, 20)), Line("Book", Box(130, 20, 48, 20)))
     sight = Sight(lines, Size(480, 320), (), (Box(110, 18, 107, 24),))
+    with_icon = replace(sight, lines=(lines[0], replace(lines[1], text="Book今")))
+    assert target_at(Point(160, 30), with_icon, {}, typed=typed, words=words) == found
     assert target_at(Point(160, 30), sight, {}, typed=typed, words=words) == found

@@ -110,6 +110,22 @@ def test_a_column_further_right_is_another_value() -> None:
     assert sight(("Amount", 10, 100), ("12.00", 120, 100), ("USD", 400, 100)).right_of("Amount") == "12.00"
 
 
+@pytest.mark.parametrize(
+    ("label", "text", "is_found"),
+    [
+        ("Book", "Book今", True),
+        ("Book", "今 Book", True),
+        ("Book", "Book今回", False),
+        ("Book", "Books今", False),
+        ("打开", "打开今", False),
+        (label_of("{name}", {"name": "Book"}), "Book今", False),
+    ],
+)
+def test_an_icon_that_ocr_joined_to_a_text_is_no_part_of_it(label: str, text: str, is_found: bool) -> None:
+    """A value of an item may end with such a sign, and then it is another value."""
+    assert bool(sight((text, 10, 100)).find(label)) is is_found
+
+
 def test_a_label_that_occurs_twice_is_not_an_anchor() -> None:
     assert sight(("Date", 10, 100), ("Date", 10, 300), ("2026-01-01", 100, 100)).right_of("Date") is None
 
