@@ -254,7 +254,9 @@ async def test_a_date_of_qt_that_took_nothing_is_reported_although_it_looks_diff
     pytest.importorskip("PySide6", reason="needs the package PySide6, a test dependency")
     async with stage([sys.executable, str(APPS / "fields_qt.py")], first_field) as form:
         await form.focus("Due")
-        assert await form.write("31.05.2024", overwrite=True) == "holds ‘01.01.2000’, not ‘31.05.2024’."
+        assert await form.write("2024-05-31", overwrite=True) == "holds ‘01.01.2000’, not ‘2024-05-31’."
+        assert await form.write("31.05.2024", overwrite=True) == ""
+        assert form.outcome == "exact"
         await form.focus("Short")
         assert await form.write("abcd", overwrite=True) == await form.write("abcd", overwrite=True) == ""
 

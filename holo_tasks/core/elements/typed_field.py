@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holo_tasks.core.elements.elements import FOCUSED, PLACE_NAME, Element, ElementTree
+from holo_tasks.core.elements.elements import FOCUSED, PLACE_NAME, READ_ONLY, Element, ElementTree
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.input.pressed_elements import hit_by
 
@@ -13,7 +13,9 @@ EMPTY = "empty"
 """State that this library adds: the program told that the field has no characters. `value` alone may be unread."""
 DATES = "date editor"
 """The role of a date field. In a page its parts have the keyboard, and none of it is editable."""
-SHOW_TEXTS = frozenset({"text field", "spin button", "combo box", DATES, "cell"})
+SPIN_BUTTON = "spin button"
+"""The role of a number field. Qt 5 reports it without the state `editable`, and a page the parts of a date."""
+SHOW_TEXTS = frozenset({"text field", SPIN_BUTTON, "combo box", DATES, "cell"})
 """Roles of elements whose text a form may change by itself, whether a person can type into them or not."""
 CELL, TABLES = "cell", frozenset({"table", "tree table"})
 HOLD_MORE = TABLES | {"terminal", "document", "window", "panel", "tree", "list"}
@@ -43,6 +45,8 @@ def takes_text(element: Element | None) -> bool:
     """Say whether an element is a field whose text the tree contains."""
     if element is None or element.protected or not element.on_screen:
         return False
+    if element.role == SPIN_BUTTON:
+        return READ_ONLY not in element.states
     return element.role == DATES or (EDITABLE in element.states and element.role not in HOLD_MORE)
 
 
@@ -122,9 +126,11 @@ def is_same(one: Element, other: Element) -> bool:
 
 def _field_of(tree: ElementTree, element: Element | None) -> Element | None:
     """Return the field that an element is a part of, as the view in a text area of Qt; else the element itself."""
-    if element is None or takes_text(element):
-        return element
-    return next((above for above in tree.ancestors(element) if takes_text(above)), element)
+    if element is None:
+        return None
+    above = tree.ancestors(element)
+    date = next((each for each in above if each.role == DATES), None) if element.role == SPIN_BUTTON else None
+    return date or (element if takes_text(element) else next(filter(takes_text, above), element))
 
 
 def same_field_in(target: Element, after: ElementTree) -> Element | None:
@@ -142,11 +148,11 @@ def _now(before: ElementTree, found: Element, after: ElementTree, target: Elemen
     """Return a field with the text that it held before, empty if it was not there."""
     known = target or next((each for each in before.elements if is_same(each, found)), None)
     was = {(each.pid, each.role, each.name, each.box): each.value for each in before.elements if takes_text(each)}
-    window = after.window_of(found)
+    window, own = after.window_of(found), {found.id, *(each.id for each in after.below(found))}
     others = any(
         each.value != was.get((each.pid, each.role, each.name, each.box), each.value)
         for each in after.below(window)
-        if takes_text(each) and each.id != found.id
+        if takes_text(each) and each.id not in own
     )
     return FieldNow(found, "" if known is None else known.value, others)
 

@@ -6,7 +6,7 @@ Known terminals and viewers of remote screens are recognized by their program fi
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -79,7 +79,7 @@ class Focus:
     says that the program's accessibility tree was read. ``viewer`` says that the window shows another machine's screen.
     ``in_table`` says that it is a field of one line in a table, which may use Ctrl with Home and End for itself.
     ``empty`` says that it is a field in view that certainly holds no text. ``tables`` are the boxes of the tables with
-    a current cell that may be open for editing.
+    a current cell that may be open for editing. ``qt_spin`` says that it is a spin box of Qt, as its date fields are.
     """
 
     kind: Kind
@@ -92,6 +92,7 @@ class Focus:
     in_table: bool = False
     empty: bool = False
     tables: tuple[Box, ...] = ()
+    qt_spin: bool = False
 
     @property
     def is_office_cell(self) -> bool:
@@ -145,7 +146,8 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
     focused = [each for each in focused if each.role != "tab" or not tree.is_current_entry(each)] or focused
     writable = [each for each in focused if _takes_text(each)] or _fields_of_options(tree, focused)
     if writable:
-        return _field(tree, writable[-1])
+        is_qt_spin = writable[-1].role == SPIN_BUTTON and app.toolkit.lower().startswith("qt")
+        return replace(_field(tree, writable[-1]), qt_spin=is_qt_spin)
     # Qt still reports the current item of a list as focused when another control has the keyboard.
     controls = [each for each in focused if each.role not in ITEMS]
     known = [each for each in controls if each.role in NO_TEXT]

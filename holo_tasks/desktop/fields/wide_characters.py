@@ -1,4 +1,7 @@
-"""Paste characters above U+FFFF into Java windows. AWT cuts their keysyms to 16 bits, so typing would change them.
+"""Paste texts that keys cannot enter: characters above U+FFFF in Java windows, and whole dates in date fields of Qt.
+
+AWT cuts the keysyms to 16 bits, so typing would change the characters. A date field of Qt refuses the first digit of a
+date that replaces the old one, since that digit alone is no date.
 
 Measured with OpenJDK 17: typed by keys, 🙂 (U+1F642) arrives in a text field of Swing as U+F642; pasted, it is whole.
 Tk 8.6.13, GTK 3, Qt 6 and Chromium read such keys correctly.
@@ -25,6 +28,7 @@ NOT_FETCHED = (
     "The text up to {text} was typed, and the program did not take {text} from the clipboard. The rest was not typed: "
     "look at the field, and correct it."
 )
+_NUMBER = re.compile(r"[-+]?\d{1,3}(?:[.,' ]?\d{3})*(?:[.,]\d+)?")
 _WIDE = re.compile("([\U00010000-\U0010ffff]+)")
 
 
@@ -59,11 +63,15 @@ class WideCharacters:
             if _WIDE.fullmatch(part) is None:
                 type_(part)
                 continue
-            with ClipboardOffer(self._link.display, part) as offer:
-                press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])
-                if not offer.await_fetched(PASTE_S, self._sleep):
-                    return NOT_FETCHED.format(text=part)
+            if warning := self.paste(part, press, keyboard):
+                return warning
         return ""
+
+    def paste(self, text: str, press: Callable[[Sequence[int]], None], keyboard: Keyboard) -> str:
+        """Paste a text; return a sentence if the program did not take it, else an empty one."""
+        with ClipboardOffer(self._link.display, text) as offer:
+            press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])
+            return "" if offer.await_fetched(PASTE_S, self._sleep) else NOT_FETCHED.format(text=text)
 
     def _is_java(self, at: Point | None) -> bool:
         """Return whether the window at a point or, without one, the window with the keyboard belongs to AWT."""
@@ -76,6 +84,11 @@ class WideCharacters:
         except Refused:
             return False
         return not OF_JAVA.isdisjoint(found)
+
+
+def has_parts(text: str) -> bool:
+    """Return whether a text has several numbers, as a date or a time of day, and is not one number."""
+    return len(re.findall(r"\d+", text)) > 1 and _NUMBER.fullmatch(text.strip()) is None
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -29,10 +29,10 @@ from holo_tasks.desktop.capture.liveness_ping import Pinger
 from holo_tasks.desktop.fields.caret_probe import CaretProbe
 from holo_tasks.desktop.fields.changed_field import Fields
 from holo_tasks.desktop.fields.clear_field import FieldClearing
-from holo_tasks.desktop.fields.focused_field import FocusedField
+from holo_tasks.desktop.fields.focused_field import Focus, FocusedField
 from holo_tasks.desktop.fields.sheet_typing import SheetTyping
 from holo_tasks.desktop.fields.typing_watch import SecretTypingCheck
-from holo_tasks.desktop.fields.wide_characters import WideCharacters
+from holo_tasks.desktop.fields.wide_characters import WideCharacters, has_parts
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.input.keyboard import Keyboard
 from holo_tasks.desktop.input.pointer import Pointer
@@ -206,7 +206,8 @@ class GesturePlayer:
             else:
                 self._gate.compare()
             with self._keyboard.plain():
-                if self._clear(gesture, client=client) and not secrets:
+                focus = self._clear(gesture, client=client)
+                if focus.is_office_cell and not secrets:
                     text = gesture.text + "\n" * gesture.press_enter
                     self._sheet.type(text, replaces=gesture.overwrite)
                     return warning
@@ -217,6 +218,8 @@ class GesturePlayer:
                         self._write_secret(self._with_value(part, tickets), self._gate.field)
                     elif client and untypable(part):
                         warning = self._far.paste(part, self._press_codes, self._keyboard)
+                    elif focus.qt_spin and not client and has_parts(part):
+                        warning = self._wide.paste(part, self._press_codes, self._keyboard)
                     elif are_lost:
                         warning = self._wide.write(part, self._typist.type, self._press_codes, self._keyboard)
                     else:
@@ -280,16 +283,12 @@ class GesturePlayer:
         self._gate.check()
         self._press_together([Stroke(self._keyboard.keycode(key)) for key in keys])
 
-    def _clear(self, gesture: Write, *, client: str) -> bool:
-        """Clear the field if the text replaces its content.
-
-        Return whether the text goes into cells of an office sheet.
-        """
+    def _clear(self, gesture: Write, *, client: str) -> Focus:
+        """Clear the field if the text replaces its content. Return the focused control if it decides how to type."""
         last, enters = self.last_event_ns, gesture.press_enter or not {"\t", "\n"}.isdisjoint(gesture.text)
         if not gesture.overwrite:
-            return enters and self._focused.in_sheets and self._clearing.focus(last).is_office_cell
-        focus = self._clearing.focus(last)
-        return self._clearing.clear(focus, far=bool(client), empty=not gesture.text).is_office_cell
+            return self._clearing.focus(last) if enters and self._focused.in_sheets else Focus("unknown")
+        return self._clearing.clear(self._clearing.focus(last), far=bool(client), empty=not gesture.text)
 
     def _tap(self, *, hold: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
         """Hold some keys, and press the groups of other keys one after the other."""

@@ -119,6 +119,16 @@ def test_the_field_of_a_date_is_the_whole_date_whichever_part_has_the_keyboard()
     assert changed_beside(date("", "Month"), found.element, date("05/31/2024", "Year")) == []
 
 
+def test_a_number_field_without_the_state_editable_is_read_unless_it_is_read_only() -> None:
+    def parcels(value: str, *states: str) -> ElementTree:
+        return form(focused(element("spin button", "Parcels", FIRST, *states, value=value)), field("City", SECOND))
+
+    found = field_now(parcels("1"), TYPED, parcels("99"))
+    assert found is not None
+    assert (found.element.value, found.before, found.others_changed) == ("99", "1", False)
+    assert field_now(parcels("1", "read only"), TYPED, parcels("99", "read only")) is None
+
+
 def test_a_drawn_sheet_is_known_by_the_name_of_its_current_cell() -> None:
     canvas = element("panel", "", Box(0, 60, 400, 200), parent=0)
     assert (found := drawn_sheet(form(focused(canvas), field("", value="B12")), ENTERED)) is not None
