@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.targets import templated
@@ -46,6 +47,17 @@ def entered_values(
         if kinds.get(name) == "text" and all(_came(str(told.get(name, "")), name, *one) for *one, told in shown)
     ]
     return found[:1]
+
+
+def without_entered(texts: Sequence[str], later: Sequence[RecordedStep], values: Mapping[str, Value]) -> list[str]:
+    """Return the texts that name an item, without values that are typed in later steps and may be shown by chance.
+
+    A quantity of 12 is also a part of *K-12*. If nothing else names the item, a text that is such a value alone stays:
+    it may be the key that a form asks for again.
+    """
+    typed = {templated(str(one.arguments[TYPING[one.tool]]), values) for one in later if one.tool in TYPING}
+    others = [text for text in texts if text.strip("*") not in typed]
+    return others or [text for text in texts if text in typed]
 
 
 def screens_at_ends(

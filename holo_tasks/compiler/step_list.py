@@ -25,7 +25,7 @@ from holo_tasks.compiler.build import (
 )
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
-from holo_tasks.compiler.new_items import entered_values, screens_at_ends
+from holo_tasks.compiler.new_items import entered_values, screens_at_ends, without_entered
 from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
@@ -296,7 +296,10 @@ class StepsBuilder(Builder):
         shown = self._shown(visit, step)
         came = visit is not before[0] and self._is_known(visit.screen, shown)
         typed = templated(str(step.arguments.get(TYPING.get(step.tool, ""), "")), shown[0][1])
+        number, _ = self._same(visit, step)[0]
+        later = self.recordings[number].steps[self.recordings[number].steps.index(step) :]
         new = self._named_newly(shown, earlier, came=came, typed=typed)
+        new = without_entered(new, later, self.parameters.values[number])
         return [text for text in new if text.strip("*") not in known]
 
     def _is_chosen(self, name: Any, action: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.cli.compile import AGAIN, FIRST_SCREEN
-from holo_tasks.compiler.new_items import entered_values
+from holo_tasks.compiler.new_items import entered_values, without_entered
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.geometry import Box, Size
@@ -24,7 +24,7 @@ from holo_tasks.scripts.script_view import ScreenNeeds, ScreenReader
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.compiler.test_compile import compiled
 from tests.support.deciding import decided
-from tests.support.recorded_runs import Act, page, record
+from tests.support.recorded_runs import Act, Page, page, record
 
 SIZE = Size(400, 300)
 PICTURE = Picture("one", Box.whole(SIZE), SIZE)
@@ -221,3 +221,34 @@ def test_the_command_says_that_a_playbook_may_enter_an_item_twice(
     compiled(tmp_path, record(tmp_path, "one", goal, acts, page((20, 10, "THE BOOK"), (20, 60, last)), ""))
     said = capsys.readouterr().err
     assert [each for each in (AGAIN, FIRST_SCREEN) if each in said] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        (["{article}", "*{quantity}*"], ["{article}"]),
+        (["*{article}*", "{quantity}"], ["*{article}*"]),
+        (["*{quantity}*"], []),
+        (["{quantity}"], ["{quantity}"]),
+        (["{article}", "*{customer}*"], ["{article}", "*{customer}*"]),
+    ],
+)
+def test_a_value_that_is_typed_later_names_no_item_beside_another(texts: list[str], kept: list[str]) -> None:
+    values = {"article": "K-11", "quantity": "12", "customer": "Dorn"}
+    later = [step("click"), step("write", content="12"), step("write", content="for Dorn")]
+    assert without_entered(texts, later, values) == kept
+
+
+def test_a_quantity_is_not_required_before_it_is_typed(tmp_path: Path) -> None:
+    """It is a part of another article's number by chance."""
+
+    def articles(quantity: str) -> Page:
+        texts = [(20, 10, "ARTICLES"), (20, 60, "K-11"), (20, 100, "K-12"), (20, 200, "Quantity")]
+        return page(*texts, fields=[(150, 198, quantity)])
+
+    start = page((20, 10, "START"), (60, 60, "Next"))
+    acts = [Act(start, click="Next"), Act(articles(""), click="Quantity"), Act(articles(""), write="12")]
+    trace = record(tmp_path, "one", "Enter the quantity.", acts, articles("12"), "done")
+    _, told, text = compiled(tmp_path, trace)
+    assert [*told["params"]] == ["quantity"]
+    assert "*{quantity}*" not in text
