@@ -1,4 +1,7 @@
-"""Find keys that chose an entry of a list for the recorded item. Another item has another place in the list."""
+"""Find keys that chose an entry of a list for the recorded item, and presses on a day or an hour of its date or time.
+
+Another item has another place in the list, and may have another month.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from itertools import pairwise
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.targets import hits
+from holo_tasks.core.elements.element_anchors import numbered
+from holo_tasks.scripts.value_formats import format_of, is_part_of, with_words_of
 from holo_tasks.vision.screen_text import Line, Sight, matches, on_row
 
 CHOOSE = "choose"
@@ -17,6 +22,7 @@ TAKE = frozenset({"enter", "return", "space"})
 """Keys that take the entry that is selected."""
 ARROWS = frozenset({"up", "down", "left", "right", "pageup", "pagedown", "page_up", "page_down"})
 BY_KEYS = "the arrow keys choose an entry by its place, and another item has another place"
+BY_PART = "its target names only a part of a date or time, and another item has other parts"
 SHORTEST = 2
 """The shortest value, in characters, that does not occur in a row by chance."""
 TWO_ROWS = 2
@@ -25,12 +31,14 @@ TWO_ROWS = 2
 def with_choices(recording: Recording, sights: Mapping[Picture, Sight], named: Sequence[tuple[str, str]]) -> Recording:
     """Return a recording with one step in place of the arrow keys that chose an entry with a value of the item.
 
-    Such a step is also put before a key that takes the first entry. The model does it. The values are the data of the
-    run and those that ``named`` gives.
+    Such a step is also put before a key that takes the first entry, and in place of a press on a part of a date that
+    no step uses otherwise. The model does it. The values are the data of the run and those that ``named`` gives.
     """
     given = [*map(str, recording.data.values()), *(value for _, value in named)]
     values = [value for value in given if len(value) >= SHORTEST]
     every = _used(recording.steps, sights)
+    said = [text for step in recording.steps for text in (*_named(step, sights), _typed(step))]
+    apart = [value for value in values if not any(_says(text, value) for text in said)]
     used, steps = "", list[RecordedStep]()
     for series in _series(recording.steps):
         first = series[0]
@@ -47,7 +55,8 @@ def with_choices(recording: Recording, sights: Mapping[Picture, Sight], named: S
             )
             steps += [_choice([replace(first, after=first.before, changed=None)], shown)] if shown else []
             used += shown
-        steps += series
+        parts = [value for value in apart if _is_on_part(first, sights, value, values)]
+        steps += [_choice(series, parts[0] if len(parts) == 1 else "", BY_PART)] if parts else series
     return replace(recording, steps=tuple(steps))
 
 
@@ -55,11 +64,40 @@ def _used(steps: Sequence[RecordedStep], sights: Mapping[Picture, Sight]) -> str
     """Return all texts that steps typed or pressed, with those in the row of a pressed cell."""
     found = []
     for step in steps:
-        found.append(str(step.arguments.get(TYPING.get(step.tool, ""), "")))
+        found.append(_typed(step))
         if step.points:
             found += step.element.values()
             found += (line.text for line in sights[step.before].lines if hits(line.box, step.points[0], of_field=False))
     return "\n".join(found)
+
+
+def _says(text: str, value: str) -> bool:
+    """Return whether a text has a whole value, perhaps in the program's format."""
+    return bool(value in text or format_of(text.strip(), value) or with_words_of(text, "date", value))
+
+
+def _typed(step: RecordedStep) -> str:
+    return str(step.arguments.get(TYPING.get(step.tool, ""), ""))
+
+
+def _named(step: RecordedStep, sights: Mapping[Picture, Sight]) -> list[str]:
+    """Return the name of a pressed control; without one, the texts at the point."""
+    if not step.points or step.element.get("name"):
+        return [step.element.get("name", "")]
+    return [line.text for line in sights[step.before].lines if line.box.contains(step.points[0])]
+
+
+def _is_on_part(step: RecordedStep, sights: Mapping[Picture, Sight], value: str, values: Sequence[str]) -> bool:
+    """Return whether a press was on a part of a date or time, such as its day, and not in a row of the item.
+
+    Another value of two digits may be equal to the day by chance.
+    """
+    if step.tool not in ("click", "double_click") or step.typed_into:
+        return False
+    known = [*_named(step, sights), *numbered(step.element, "cell")]
+    keys = [one for one in values if not one.isdigit() or len(one) > SHORTEST]
+    is_part = any(is_part_of(name, value) for name in _named(step, sights))
+    return is_part and not any(key in text for key in keys for text in known)
 
 
 def _series(steps: Sequence[RecordedStep]) -> Iterator[list[RecordedStep]]:
@@ -99,16 +137,17 @@ def _rows_of_change(step: RecordedStep, sight: Sight) -> list[Line]:
     return [line for line in inside if on_row(line.box, inside[end].box)]
 
 
-def _choice(series: Sequence[RecordedStep], value: str) -> RecordedStep:
+def _choice(series: Sequence[RecordedStep], value: str, why: str = BY_KEYS) -> RecordedStep:
     first, last = series[0], series[-1]
+    how = "with the arrow keys" if why == BY_KEYS else "in the calendar or clock"
     return replace(
         last,
         number=first.number,
         tool=CHOOSE,
-        arguments={"element": f"{value} with the arrow keys"},
+        arguments={"element": f"{value} {how}" if value else ""},
         before=first.before,
         begun_at=first.begun_at,
         element={},
-        unsure=BY_KEYS,
+        unsure=why,
         waited=sum(step.waited for step in series),
     )

@@ -216,7 +216,11 @@ def _label_of_text(text: str, after: Sight) -> str:
 
 
 def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]], name: str) -> None:
-    """Make a parameter of the texts typed under one name, unless another parameter has these values."""
+    """Make a parameter of the texts typed under one name, unless another parameter has these values.
+
+    If the data has another value of this name, the texts get a further name. As a constant, the recorded text would be
+    typed for every item.
+    """
     for given_here, typed_here in zip(given, typed, strict=True):
         text = typed_here.get(name)
         known = [other for other, value in given_here.items() if text is not None and _is_in(text, str(value))]
@@ -226,9 +230,11 @@ def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]
                     one.setdefault(known[0], other[name])
             return
     if len(typed) == 1 or len({one.get(name) for one in typed}) > 1:
-        for given_here, typed_here in zip(given, typed, strict=True):
-            if name in typed_here:
-                given_here.setdefault(name, typed_here[name])
+        texts = [(given_here, one[name]) for given_here, one in zip(given, typed, strict=True) if name in one]
+        while any(name in given_here and not _is_in(text, str(given_here[name])) for given_here, text in texts):
+            name = _next_name(name)
+        for given_here, text in texts:
+            given_here.setdefault(name, text)
 
 
 def _is_in(text: str, value: str) -> bool:

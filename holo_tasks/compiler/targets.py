@@ -10,7 +10,7 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
-from holo_tasks.scripts.value_formats import format_of
+from holo_tasks.scripts.value_formats import format_of, with_words_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_icon, without_mark
 
@@ -155,12 +155,15 @@ def _holds(text: str, value: str) -> bool:
 def templated(text: str, values: Mapping[str, Value]) -> str:
     """Return a text with parameters in place of their values. The longest values are replaced first.
 
-    A text that is one value in the program's format becomes a placeholder with that format.
+    A text that is one value in the program's format becomes a placeholder with that format, and the words of a date
+    become one each.
     """
     for name, value in sorted(values.items(), key=lambda item: -len(str(item[1]))):
         said = str(value)
         if form := format_of(text.strip(), said):
             return f"{{{name}:{form}}}"
+        if words := with_words_of(text, name, said):
+            return words
         if len(said) > 1 or said == text:
             text = text.replace(said, f"{{{name}}}")
     return text

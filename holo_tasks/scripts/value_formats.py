@@ -1,6 +1,6 @@
 """Write dates, times and amounts in a program's own format, and find the format of a written value.
 
-A format is part of a placeholder: ``{due:DD.MM.YYYY}``, ``{start:h:mm AM}``, ``{total:#.##0,00}``.
+A format is part of a placeholder: ``{due:DD.MM.YYYY}``, ``{due:MMMM}``, ``{start:h:mm AM}``, ``{total:#.##0,00}``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from itertools import product
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _AMOUNT = re.compile(r"-?(\d+\.\d\d|\d{4,18})")
-_DATE_TOKENS = re.compile("YYYY|YY|MM|M|DD|D")
+_DATE_TOKENS = re.compile("dddd|ddd|YYYY|YY|MMMM|MMM|MM|M|DD|Do|D")
 _TIME_TOKENS = re.compile("HH|H|hh|h|mm|AM|am")
 _AMOUNT_FORM = re.compile(r"(?:#([^#0])##)?0(?:([.,])(0+))?")
 DAYS, MONTHS, YEARS = ("DD", "D"), ("MM", "M"), ("YYYY", "YY")
+DAY_WORDS, MONTH_WORDS = ("D", "DD", "Do"), ("MMM", "MMMM")
 SEPARATORS = "-./ "
+IN_WORDS = ("ddd", "dddd", "MMM", "MMMM", "Do", "DD", "D", "YYYY")
+"""The formats of the words of a date. Of two that write a date alike, the last one counts."""
+MONTH_NAMES = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 GROUPS = ("", ",", ".", " ", "'")
 
 
@@ -49,6 +57,30 @@ def format_of(text: str, value: str) -> str:
     return first if len(orders) < 2 or (text.count(".") == 2 and _order(first) == "DMY") else ""
 
 
+def with_words_of(text: str, name: str, value: str) -> str:
+    """Return a text that says a whole date in English words, with placeholders for the words.
+
+    A day of a calendar may be called ``Thursday, December 24th, 2026``. Returns an empty string for any other text, and
+    for one with a further number.
+    """
+    if not _DATE.fullmatch(value):
+        return ""
+    parts = _date_parts(value)
+    forms = {parts[form]: form for form in IN_WORDS if form in parts}
+    words = re.split(r"(\w+)", text)
+    told = {forms.get(word, "number" if any(map(str.isdigit, word)) else "") for word in words}
+    if "number" in told or not all(told.intersection(one) for one in (DAY_WORDS, MONTH_WORDS, YEARS)):
+        return ""
+    return "".join(f"{{{name}:{forms[word]}}}" if word in forms else word for word in words)
+
+
+def is_part_of(text: str, value: str) -> bool:
+    """Return whether the numbers of a text are parts of a date or a time, as of a day in a calendar, or its month."""
+    tell = _date_parts if _DATE.fullmatch(value) else _time_parts if _TIME.fullmatch(value) else None
+    said = re.findall(r"\d+", text) or [text.strip()]
+    return tell is not None and {*tell(value).values()}.issuperset(said)
+
+
 def _order(form: str) -> str:
     """Return the order of day, month and year in a format. Returns an empty string for another format."""
     return "".join(dict.fromkeys(token[0] for token in _DATE_TOKENS.findall(form)))
@@ -59,7 +91,7 @@ def _forms(value: str) -> Iterator[str]:
     if _DATE.fullmatch(value):
         for day, month, year, mark in product(DAYS, MONTHS, YEARS, SEPARATORS):
             yield from (mark.join(order) for order in ((day, month, year), (month, day, year), (year, month, day)))
-        yield from ("DDMMYYYY", "YYYYMMDD", "DDMMYY")
+        yield from ("DDMMYYYY", "MMDDYYYY", "YYYYMMDD", "DDMMYY", "MMDDYY")
     elif _TIME.fullmatch(value):
         for hour, mark in product(("HH", "H"), (".", ":", "")):
             yield f"{hour}{mark}mm"
@@ -72,12 +104,20 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _written_with(parts: dict[str, str]) -> Callable[[re.Match[str]], str]:
-    return lambda token: parts[token[0]]
+    return lambda token: parts.get(token[0], token[0])
 
 
 def _date_parts(text: str) -> dict[str, str]:
     year, month, day = text.split("-")
-    return {"YYYY": year, "YY": year[2:], "MM": month, "M": str(int(month)), "DD": day, "D": str(int(day))}
+    number = int(day)
+    parts = {"YYYY": year, "YY": year[2:], "MM": month, "M": str(int(month)), "DD": day, "D": str(number)}
+    try:
+        weekday = WEEKDAYS[datetime.date.fromisoformat(text).weekday()]
+    except ValueError:
+        return parts  # there is no such day
+    named = MONTH_NAMES[int(month) - 1]
+    end = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return {**parts, "MMMM": named, "MMM": named[:3], "dddd": weekday, "ddd": weekday[:3], "Do": f"{number}{end}"}
 
 
 def _time_parts(text: str) -> dict[str, str]:

@@ -1,12 +1,13 @@
-"""Arrow keys that choose an entry of the recorded item are left to the model, and other arrow keys are not."""
+"""Arrow keys and days of a calendar that choose for the recorded item are left to the model, and others are not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from holo_tasks.compiler.chosen_by_keys import BY_KEYS, CHOOSE, with_choices
+from holo_tasks.compiler.chosen_by_keys import BY_KEYS, BY_PART, CHOOSE, with_choices
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.vision.screen_text import Line, Sight
@@ -70,3 +71,44 @@ def test_the_key_that_takes_the_first_entry_has_such_a_step_before_it() -> None:
 def test_other_arrow_keys_stay(steps: tuple[RecordedStep, ...], sight: Sight) -> None:
     """The keys left the item, changed nothing, came after its typed name, or went from one field to the next."""
     assert CHOOSE not in tools(*steps, sight=sight, data={"customer": "Berg and Sons"})
+
+
+def press(name: str, **facts: str) -> RecordedStep:
+    return replace(step("click", at=Point(60, 47), button="left"), element={"role": "button", "name": name, **facts})
+
+
+DUE = {"number": "V-118", "due": "2026-12-24", "at": "14:30"}
+
+
+@pytest.mark.parametrize("name", ["24", "December 24", "December", "14", "30"])
+def test_a_day_or_an_hour_of_the_item_is_chosen_by_the_model(name: str) -> None:
+    """The next item has another day, and the calendar may show another month."""
+    recording = Recording("", "", "", "", DUE, (press("Open"), press(name)), "", SHOWN, 1)
+    opened, choice = with_choices(recording, {SHOWN: FORM}, ()).steps
+    assert (opened.tool, choice.tool, choice.unsure) == ("click", CHOOSE, BY_PART)
+    assert str(choice.arguments["element"]).startswith(DUE["at" if name in ("14", "30") else "due"])
+
+
+def test_a_day_that_may_be_of_two_dates_names_neither() -> None:
+    data = {"from": "2026-12-24", "to": "2027-01-24"}
+    recording = Recording("", "", "", "", data, (press("24"),), "", SHOWN, 1)
+    (choice,) = with_choices(recording, {SHOWN: FORM}, ()).steps
+    assert (choice.unsure, choice.arguments["element"]) == (BY_PART, "")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (press("24"), step("write", content="24.12.2026")),
+        (press("2026-12-24"),),
+        (press("Choose Thursday, December 24th, 2026"),),
+        (press("Edit V-118 of 24"),),
+        (press("24", **{"cell 1": "V-118"}),),
+        (press("Next month"),),
+        (press("7"),),
+        (replace(press("24"), typed_into=True),),
+    ],
+)
+def test_other_presses_stay(steps: tuple[RecordedStep, ...]) -> None:
+    """The date is typed or pressed as a whole, the row is the item's, no number or another one, or a field."""
+    assert CHOOSE not in tools(*steps, sight=FORM, data=DUE)

@@ -52,6 +52,14 @@ def test_an_empty_value_of_the_item_makes_no_constant_of_a_typed_text(tmp_path: 
     assert set(playbook.goals["look-up"].params) == {"article", "amount"}, text
 
 
+@pytest.mark.parametrize(("typed", "name"), [("a dozen", "amount_2"), ("12 boxes", "amount"), ("12", "amount")])
+def test_a_text_in_the_field_of_another_value_is_no_constant(tmp_path: Path, typed: str, name: str) -> None:
+    """The recorded text would be typed for every item."""
+    playbook, _, text = made(tmp_path, typed, {"article": "paper", "amount": "12"})
+    assert set(playbook.goals["look-up"].params) == {"article", name}, text
+    assert f"{{{name}}}" in text
+
+
 def test_one_typed_character_in_a_recording_by_hand_is_a_parameter(tmp_path: Path) -> None:
     playbook, _, text = made(tmp_path, "3", None)
     assert set(playbook.goals["look-up"].params) == {"article", "amount"}, text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holo_tasks.scripts.value_formats import format_of, formatted
+from holo_tasks.scripts.value_formats import format_of, formatted, with_words_of
+from holo_tasks.scripts.values import fill
 
 
 @pytest.mark.parametrize(
@@ -14,6 +15,8 @@ from holo_tasks.scripts.value_formats import format_of, formatted
         ("2026-03-05", "5.3.26", "D.M.YY", "2026-12-24", "24.12.26"),
         ("2026-03-05", "03/05/2026", "MM/DD/YYYY", "2026-12-24", "12/24/2026"),
         ("2026-03-03", "03.03.2026", "DD.MM.YYYY", "2026-12-24", "24.12.2026"),
+        ("2026-12-24", "12242026", "MMDDYYYY", "2027-01-03", "01032027"),  # typed into the parts of a date field
+        ("2026-12-24", "122426", "MMDDYY", "2027-01-03", "010327"),
         ("14:05", "2:05 PM", "h:mm AM", "09:30", "9:30 AM"),
         ("00:05", "12:05 am", "h:mm am", "12:00", "12:00 pm"),
         ("1284.50", "1.284,50", "#.##0,00", "9.00", "9,00"),
@@ -33,6 +36,7 @@ def test_the_format_of_a_recorded_text_writes_other_values(
     ("value", "text"),
     [
         ("2026-03-03", "03/03/2026"),  # the day or the month may come first
+        ("2026-03-03", "03032026"),
         ("2026-03-05", "06.03.2026"),
         ("2026-03-05", "2026-03-05"),
         ("1284.50", "1284.05"),
@@ -42,3 +46,24 @@ def test_the_format_of_a_recorded_text_writes_other_values(
 )
 def test_a_text_in_no_certain_format_is_no_value(value: str, text: str) -> None:
     assert format_of(text, value) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Choose Thursday, December 24th, 2026", "Choose Sunday, January 3rd, 2027"),
+        ("24 Dec 2026", "3 Jan 2027"),
+        ("Thu, Dec 24 2026, booked up", "Sun, Jan 3 2027, booked up"),
+    ],
+)
+def test_the_words_of_a_whole_date_are_written_for_another_date(text: str, other: str) -> None:
+    said = with_words_of(text, "due", "2026-12-24")
+    assert fill(said, {"due": "2027-01-03"}) == other
+
+
+@pytest.mark.parametrize(
+    "text", ["24", "December 24", "December 2026", "25 December 2026", "24 December 2026, 3 free", "24 Dezember 2026"]
+)
+def test_a_text_with_less_or_more_than_a_date_has_no_words_of_it(text: str) -> None:
+    """The next item may have another month, and a further number is not the date's."""
+    assert with_words_of(text, "due", "2026-12-24") == ""
