@@ -463,9 +463,18 @@ def _with_shortcut(name: str, read: str) -> bool:
 def _space_around(tree: ElementTree, element: Element) -> Iterator[Box]:
     """Yield the box of a field and of close containers, since the visible edge may be theirs."""
     yield element.box
-    for above in tree.ancestors(element)[:3]:
-        if above.box.height <= 2.5 * element.box.height and above.box.width <= 1.6 * element.box.width:
+    for above in tree.ancestors(element)[:4]:
+        is_close = above.box.height <= 2.5 * element.box.height and above.box.width <= 1.6 * element.box.width
+        if is_close or _is_of_parts(tree, above):
             yield above.box
+
+
+def _is_of_parts(tree: ElementTree, container: Element) -> bool:
+    """Return whether a container is one field in parts, as of a day, a month and a year, which have no edges."""
+    fields = [each for each in tree.below(container) if each.role in WRITTEN_INTO]
+    are_parts = len(fields) > 1 and all(each.role == "spin button" for each in fields)
+    one = fields[0].box if fields else container.box
+    return are_parts and container.box.height <= 4 * one.height and all(on_row(each.box, one) for each in fields)
 
 
 def _texts(element: Element) -> tuple[str, ...]:

@@ -112,6 +112,24 @@ def test_a_field_may_be_drawn_over_the_text_area_of_an_editor(area: Box, first: 
 
 
 @pytest.mark.parametrize(
+    ("group", "other", "reason"),
+    [(FIELD, "spin button", ""), (FIELD, "text field", "shows nothing"), (GROUND, "spin button", "shows nothing")],
+)
+def test_the_parts_of_a_date_have_one_frame(group: Box, other: str, reason: str) -> None:
+    """The frame around fields of their own is no edge of one of them, and a hidden date has no frame."""
+    within = [Box(group.left + 12 + 30 * place, group.top + 7, 24, 18) for place in range(2)]
+    parts = [("panel", "Due", group, 0), ("spin button", "Year", within[0], 1), (other, "Month", within[1], 1)]
+    window = Element(0, "window", "", frozenset({SHOWING}), Box.whole(SIZE), -1, "page", 1)
+    made = (
+        Element(n, role, name, frozenset({SHOWING}), box, above, "page", 1)
+        for n, (role, name, box, above) in enumerate(parts, 1)
+    )
+    tree = ElementTree((window, *made))
+    found = CHECK.contradiction(picture(), tree, tree.elements[2])
+    assert (reason in found) if reason else not found
+
+
+@pytest.mark.parametrize(
     ("places", "reason"), [([SAVE], ""), ([GROUND], "another text"), ([SAVE, GROUND], "another text")]
 )
 def test_an_empty_field_may_show_the_name_of_a_button(places: list[Box], reason: str) -> None:
