@@ -85,11 +85,16 @@ def _is_on_other_words(step: RecordedStep, sight: Sight) -> bool:
 
 
 def pressed_places(step: RecordedStep, sight: Sight) -> tuple[Point, ...]:
-    """Return the points of a step. One beside the only text of an area is moved to this text if it is shown."""
-    text, first = step.element.get("area_text", ""), step.points[:1]
-    level = [line for line in sight.lines for point in first if line.box.top <= point.y < line.box.bottom]
-    written = [line.box.center for line in level if matches(text, line.text)]
-    return (written[0], *step.points[1:]) if text and len(written) == 1 else step.points
+    """Return the points of a step. One beside the only text of an area is moved to this text if it is shown.
+
+    The label of a field with a value is above the middle of its area.
+    """
+    text = step.element.get("area_text", "")
+    lines = [line.box for line in sight.lines if text and matches(text, line.text)]
+    level = [box for box in lines for at in step.points[:1] if box.top <= at.y < box.bottom]
+    above = [box for box in lines for at in step.points[:1] if 0 <= at.y - box.bottom < box.height]
+    written = level or above
+    return (written[0].center, *step.points[1:]) if len(written) == 1 else step.points
 
 
 def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Target | None:
@@ -192,7 +197,12 @@ def name_with_parameters(role: str, name: str, values: Mapping[str, Value]) -> s
 
 
 def _by_neighbor(facts: Mapping[str, str], values: Mapping[str, Value]) -> Target | None:
-    """Return the target by its role and its label, its hint, or its place among equal elements; else ``None``."""
+    """Return the target by its role and its label, its hint, or its place among equal elements; else ``None``.
+
+    A press on an area means a place in it, such as an option that is not reported yet, so its label does not tell it.
+    """
+    if facts.get("role") in NO_TARGETS:
+        return None
     relation = next((name for name in ("right_of", "below", "holds") if facts.get(name)), "")
     place, group = facts.get("place"), templated(facts.get("group", ""), values) or None
     if not facts.get("role") or not (relation or (place and group)):

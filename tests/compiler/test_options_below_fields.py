@@ -131,6 +131,24 @@ def test_an_option_that_was_pressed_beside_its_words_is_found_by_them(told: str,
     assert target_of(step, 0, shown, VALUES) == found
 
 
+@pytest.mark.parametrize(("top", "found"), [(88, Target(text="Due")), (50, None)])
+def test_a_field_that_was_pressed_below_its_label_is_found_by_it(top: int, found: Target | None) -> None:
+    """The label of a filled field stands at the upper edge of its area. A text far above it is another one."""
+    shown, seen = sight(("Due", 44, top), ("2026-12-01", 44, 112)), Picture("one", Box.whole(SIZE), SIZE)
+    element = {"role": "section", "name": "", "area_text": "Due"}
+    step = RecordedStep(1, "click", {"button": "left"}, "", seen, seen, (Point(300, 112),), element=element)
+    assert target_of(step, 0, shown, {}) == found
+
+
+@pytest.mark.parametrize(("role", "found"), [("notification", False), ("button", True)])
+def test_an_area_that_was_pressed_is_not_found_by_its_label(role: str, found: bool) -> None:
+    """The program had not reported the option in time, and the area below it is another place."""
+    shown, seen = sight(("Rows:", 44, 10)), Picture("one", Box.whole(SIZE), SIZE)
+    element = {"role": role, "name": "", "below": "Rows:"}
+    step = RecordedStep(1, "click", {"button": "left"}, "", seen, seen, (Point(300, 118),), element=element)
+    assert (target_of(step, 0, shown, {}) is not None) is found
+
+
 def test_a_press_beside_the_words_of_an_option_is_compiled(tmp_path: Path) -> None:
     listed = page((20, 10, "TICKET OF THE YEAR"), (60, 120, "Jon Summer"), (60, 160, "Ada Winter"))
     element = {"role": "section", "name": "", "area_text": "Ada Winter"}
