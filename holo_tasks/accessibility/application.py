@@ -21,7 +21,7 @@ from holo_tasks.accessibility.cached_items import (
     CachedItem,
     has_wrong_parent,
     in_tree_order,
-    makes_paragraphs,
+    may_list_others,
     newer_item,
     older_item,
     pairs_of,
@@ -209,10 +209,8 @@ class Application:
         have moved too, and the result is false.
         """
         whole = self.in_window or any(node.adopted or (node.cell and not self.is_swing) for node in self.nodes)
-        if self.is_swing and (drawn is None or anew is None):
-            return False  # it sends no signals, so only a full reading finds all changes
-        if changes and (whole or drawn is None):
-            return False
+        if (self.is_swing and (drawn is None or anew is None)) or (changes and (whole or drawn is None)):
+            return False  # Swing sends no signals, so only a full reading finds all changes
         if whole or drawn is None or anew is None:
             await self._measure(connection, self.nodes)
             # LibreOffice creates cells on request and deletes them after some seconds.
@@ -224,6 +222,8 @@ class Application:
                 partial(self._read_extents, connection),
             )
             over = drawn_over(self.nodes, anew, hidden=self.is_swing)
+            if self._lags_ns(MAY_LAG_NS):  # Chromium does not signal that a message of a page replaces its contents
+                changes.own |= {self.nodes[place].path for place in over if self.nodes[place].parent < 0}
             done = await update_tree(self.nodes, changes, over, asks, measure_siblings=anew != drawn)
         except UnclearChanges:
             return False
@@ -358,7 +358,7 @@ class Application:
         """Add the elements that the cache lacks. GTK 3 adds later elements to it only after a request for them."""
         held = Counter(item.above for path, item in items.items() if path != item.above)
         lacking = [
-            path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or makes_paragraphs(item)
+            path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or may_list_others(item)
         ]
         below = await self._children_of(connection, lacking)
         rivals = await self._children_of(connection, rivals_of(items, below))

@@ -66,9 +66,14 @@ def rivals_of(items: Mapping[str, CachedItem], children: Mapping[str, Sequence[s
     return [parent for parent in there if not items[parent].node.protected]
 
 
-def makes_paragraphs(item: CachedItem) -> bool:
-    """Return whether a document creates its visible children only on request, as LibreOffice's Writer does."""
-    return item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)
+def may_list_others(item: CachedItem) -> bool:
+    """Return whether an element may list other children than the cache.
+
+    A document of LibreOffice's Writer creates its visible children only on request. In Chromium, the message that a
+    page opens takes the place of the window's contents.
+    """
+    makes_paragraphs = item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)
+    return makes_paragraphs or item.above == protocol.ROOT
 
 
 def in_tree_order(items: Mapping[str, CachedItem]) -> tuple[list[Node], bool]:

@@ -23,7 +23,7 @@ from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.elements.element_messages import from_tree, to_tree
 from tests.accessibility.test_lies import SCREEN, WINDOW, address, at, window
 from tests.support.element_trees import element, tree_of
-from tests.support.liar import ENTRY, PANEL, PASSWORD, SHOWS, Liar, Told
+from tests.support.liar import CACHED, ENTRY, PANEL, PASSWORD, SHOWS, Liar, Told
 
 __all__ = ["address"]
 ROWS = 30
@@ -122,6 +122,36 @@ async def test_a_page_that_shows_before_its_elements_do_is_read_again(address: s
     await asyncio.sleep(CONFIRM_NS / 1e9 + 0.02)
     await program.read()
     assert program.liar.asked == []
+    program.liar.leave()
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["while it is read", "when it is first read"])
+async def test_a_message_of_a_page_in_chromium_is_read_without_a_signal(address: str, is_new: bool) -> None:
+    """The window then lists only the message in place of its contents, and the program's cache lacks it."""
+    program = Kept(address, page=Told("Orders", PANEL))
+    program.liar.toolkit = "Chromium"
+    elements, contents = program.liar.elements, [at("page")]
+    held = [path for path in elements if path not in (at("window"), *contents)]
+    elements[at("window")].below, elements[at("page")].below = contents, held
+    for path in held:
+        elements[path].above = at("page")
+    inside = {"extents": (120, 140, 50, 20)}
+    message = {
+        at("message"): Told("Post it?", PANEL, **inside, above=at("window"), below=[at("ok")]),
+        at("ok"): Told("OK", **inside, above=at("message")),
+    }
+    cached = [*elements]
+    program.liar.answers = {"GetItems": lambda asked: (CACHED, [[program.liar.item(path) for path in cached]])}
+    await program.liar.enter(address)
+    if not is_new:
+        assert not (await program.read()).find("button", "OK")
+    elements |= message
+    elements[at("window")].below = [at("message")]
+    assert (await program.read(Box(120, 140, 50, 20))).find("button", "OK")
+    elements[at("window")].below = contents
+    tree = await program.read(Box(120, 140, 50, 20))
+    assert not tree.find("button", "OK")
+    assert tree.find("button", "Row 3")
     program.liar.leave()
 
 
