@@ -73,7 +73,7 @@ def may_list_others(item: CachedItem) -> bool:
     page opens takes the place of the window's contents.
     """
     makes_paragraphs = item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)
-    return makes_paragraphs or item.above == protocol.ROOT
+    return makes_paragraphs or (item.above == protocol.ROOT and item.count == 1)
 
 
 def in_tree_order(items: Mapping[str, CachedItem]) -> tuple[list[Node], bool]:
