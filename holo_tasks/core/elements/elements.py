@@ -217,11 +217,15 @@ class ElementTree:
         ``pid`` restricts the search to the process of the window there.
 
         It is the smallest element of the topmost window, and the deepest of several equal ones. The page of a browser
-        below a modal dialog does not count.
+        below a modal dialog or below the open list of a combo box does not count.
         """
         found: Element | None = None
         over = self._modal_dialogs_at(point)
+        option = self._open_option_at(point)
+        inside = set() if option is None else {option.id, *(each.id for each in self.below(option))}
         for element in self.elements:
+            if option is not None and self._tops[element.id] == self._tops[option.id] and element.id not in inside:
+                continue
             if not (element.on_screen and element.box.contains(point)) or pid not in (None, element.pid):
                 continue
             if element.id < over.get(self._tops[element.id], 0):
@@ -229,6 +233,19 @@ class ElementTree:
             if found is None or self._tops[element.id] != self._tops[found.id] or element.box.area <= found.box.area:
                 found = element
         return found
+
+    def _open_option_at(self, point: Point) -> Element | None:
+        """Return the option at a point, if a combo box is open. A page draws it over its other elements."""
+        opened = {
+            self._tops[each.id] for each in self.elements if each.role == "combo box" and "expanded" in each.states
+        }
+        found = (
+            each
+            for each in self.elements
+            if each.role in ("list item", "menu item") and "selectable" in each.states
+            if self._tops[each.id] in opened and each.on_screen and each.box.contains(point)
+        )
+        return next(found, None)
 
     def _modal_dialogs_at(self, point: Point) -> dict[int, int]:
         """Return the last modal dialog at a point in each window, as the indexes of both."""

@@ -123,6 +123,29 @@ def test_the_innermost_element_at_a_point_is_in_the_topmost_window() -> None:
     assert covered.role == "panel", "a covered element cannot be pressed"
 
 
+@pytest.mark.parametrize(
+    ("state", "selectable", "pressed"),
+    [("expanded", "selectable", "Waiting"), ("enabled", "selectable", "Mechanic"), ("expanded", "enabled", "Mechanic")],
+)
+def test_the_open_list_of_a_combo_box_is_over_the_fields_of_its_page(state: str, selectable: str, pressed: str) -> None:
+    """An option may be larger than the field below it. A list that no combo box has open covers nothing."""
+    tree = ElementTree(
+        (
+            element(0, "window", "Page", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "combo box", "State", Box(10, 20, 300, 30), 0, state),
+            element(2, "list", "State", Box(10, 50, 300, 100)),
+            element(3, "list item", "Waiting", Box(10, 50, 300, 40), 2, selectable),
+            element(4, "text field", "Mechanic", Box(10, 60, 200, 24)),
+        )
+    )
+    found = tree.at(Point(120, 70))
+    assert found is not None
+    assert found.name == pressed
+    beside = tree.at(Point(350, 70))
+    assert beside is not None
+    assert beside.role == "window"
+
+
 def test_the_focused_element_is_in_the_active_window() -> None:
     other = (
         element(9, "window", "Other", Box(0, 0, 10, 10), -1, pid=8),
