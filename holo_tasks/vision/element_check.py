@@ -126,6 +126,8 @@ class ElementCheck:
             return TOO_LARGE if element.role in PRESSED and not _is_near([line], element.box) else ""
         lines = self.lines(frame, element.box)
         read = _text(lines)
+        if element.role in PRESSED and read.isdigit() and read in re.findall(r"\d+", element.name):
+            return ""  # a day of a calendar, which may be drawn over a field and is called Sunday, January 3, 2027
         if len(plain(read)) < LEAST_READ and element.role in PRESSED and tree.is_late(element.pid):
             return LATE
         if len(plain(read)) < LEAST_READ or element.role in WRITTEN_INTO:  # its own text cannot confirm the element

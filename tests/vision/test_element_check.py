@@ -158,6 +158,14 @@ def test_a_list_field_without_a_value_may_show_the_name_of_the_area_that_it_fill
     assert (reason in found) if reason else not found
 
 
+@pytest.mark.parametrize(("name", "reason"), [("Sunday, January 3, 2027", ""), ("Monday, January 4, 2027", "another")])
+def test_the_number_on_a_day_of_a_calendar_confirms_it_over_a_field(name: str, reason: str) -> None:
+    """A page draws its calendar over other fields of the form."""
+    day = Box(FIELD.left + 4, FIELD.top + 1, 30, 30)
+    found = said(("button", name, day), ("text field", "Remark", FIELD), frame=picture("3"))
+    assert (reason in found) if reason else not found
+
+
 def test_a_text_other_than_the_name_can_be_allowed() -> None:
     assert "another text" in said(("button", "Store this remark", SAVE))
     assert said(("button", "Store this remark", SAVE), also="Save flag") == ""
