@@ -15,7 +15,7 @@ from holo_tasks.accessibility.swing import ROOT_PANE, corrected_extents, is_swin
 from holo_tasks.accessibility.toolkits import why_no_elements
 from holo_tasks.core.elements import elements
 from holo_tasks.core.elements.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
-from holo_tasks.core.elements.typed_field import EMPTY
+from holo_tasks.core.elements.typed_field import EMPTY, INVALID_ENTRY
 from holo_tasks.core.screen.geometry import Box
 
 MISFITS = "where it says that its windows are is not where the X server has them"
@@ -143,6 +143,8 @@ def _elements_of_window(part: _Part, first: int, view: View, swing: Sequence[Ext
             states |= {COVERED}
         if node.is_empty:
             states |= {EMPTY}
+        if node.is_outside:
+            states |= {INVALID_ENTRY}
         node.seen = box
         shortcut = node.shortcut or ""
         reported = role, name, states, box, ids[node.parent], value, node.protected, shortcut

@@ -35,6 +35,10 @@ class Node:
     value: str = ""
     is_empty: bool = False
     """Whether the program told, when its text was read, that it has no characters. Blanks are characters."""
+    is_number: bool = False
+    """Whether its text has been the number that the program tells as its value."""
+    is_outside: bool = False
+    """Whether its text is a number outside the limits that the program tells."""
     protected: bool = False
     shortcut: str | None = None
     """Its keyboard shortcut; ``None`` if it was not read yet."""

@@ -10,6 +10,7 @@ from holo_tasks.accessibility.connection import Connection, method, property_of
 from holo_tasks.accessibility.date_parts import read_dates
 from holo_tasks.accessibility.node import ENTRIES, FIELDS, NAME_CHARACTERS, NUMBERS, Node
 from holo_tasks.accessibility.shortcuts import shortcut_of
+from holo_tasks.core.texts.same_value import numbers_of
 from holo_tasks.core.texts.visible_text import one_line
 
 VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS, MOST_RELATIONS = 1_000, 300, 300, 20
@@ -17,6 +18,8 @@ TERMINAL_CHARACTERS = 20_000
 """Most characters of a terminal's screen that are read. One of 80 columns and 24 rows has 1,920."""
 OBJECT = "\ufffc"
 """The character that stands for an object in a text."""
+LIMITED = "spin button"
+LIMITS = ("CurrentValue", "MinimumValue", "MaximumValue")
 OPTIONS = {"list item", "menu item"}
 PARAGRAPHS = {"paragraph", "heading"}
 """Roles whose whole text is requested: LibreOffice returns nothing if more characters are requested than it has."""
@@ -30,8 +33,8 @@ async def read_values(
 ) -> bool:
     """Read the values of fields, except for passwords, and the labels of fields without a name.
 
-    ``only`` limits the values to elements with these paths; labels are read for all. Returns whether any name, value or
-    emptiness changed.
+    ``only`` limits the values to elements with these paths; labels are read for all. Returns whether any name, value,
+    emptiness or limit changed.
     """
     showing = [node for node in nodes if node.states & protocol.SHOWING and not node.protected]
     asked = [node for node in showing if only is None or node.path in only]
@@ -47,7 +50,7 @@ async def read_values(
         + [property_of(node.path, protocol.VALUE, "CurrentValue", "d") for node in numbers]
         + [method(node.path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))") for node in nameless],
     )
-    before = [(node.name, node.value, node.is_empty) for node in nodes]
+    before = [_facts(node) for node in nodes]
     reported[: len(texts)], empty = await _with_exact_ends(connection, bus_name, texts, reported[: len(texts)])
     for node in asked:
         node.is_empty = node.path in empty
@@ -62,7 +65,26 @@ async def read_values(
     labels = await _labels(connection, bus_name, called, reported[len(texts) + len(numbers) :])
     for node, label in zip(nameless, labels, strict=True):
         node.name, node.labeled = label, bool(label)
-    return before != [(node.name, node.value, node.is_empty) for node in nodes]
+    await _check_limits(connection, bus_name, [node for node in texts if node.ranges and node.role == LIMITED])
+    return before != [_facts(node) for node in nodes]
+
+
+def _facts(node: Node) -> tuple[str, str, bool, bool]:
+    return node.name, node.value, node.is_empty, node.is_outside
+
+
+async def _check_limits(connection: Connection, bus_name: str, nodes: Sequence[Node]) -> None:
+    """Find the numbers outside their limits: the program corrects them as soon as the keyboard leaves the field.
+
+    A program may count in another unit than it shows. So its value must have been the shown number before.
+    """
+    asked = [property_of(node.path, protocol.VALUE, word, "d") for node in nodes for word in LIMITS]
+    reported = await connection.all(bus_name, asked)
+    for node, now, least, most in zip(nodes, reported[::3], reported[1::3], reported[2::3], strict=True):
+        shown = numbers_of(node.value)
+        node.is_number = node.is_number or now in shown
+        is_known = node.is_number and bool(shown) and least is not None and most is not None and least < most
+        node.is_outside = is_known and not any(least <= number <= most for number in shown)
 
 
 async def _with_exact_ends(

@@ -10,7 +10,7 @@ from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.targets import templated
 from holo_tasks.core.elements.element_anchors import FIELDS
-from holo_tasks.scripts.left_fields import MOVES
+from holo_tasks.loop.left_fields import MOVES
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.values import PLACEHOLDER, Value, label_of
 from holo_tasks.vision.screen_text import Sight

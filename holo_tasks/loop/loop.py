@@ -250,6 +250,7 @@ class _Loop(Generic[T]):
     def _forget_last_step(self) -> None:
         """Forget where the model has clicked and typed, because a person or a sequence works on the screen."""
         self.misplaced.forget()
+        self.walk.typed.left.forget()
         self.doubled.forget()
         if self.doubts is not None:
             self.doubts.pressed_otherwise()

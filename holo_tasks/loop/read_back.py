@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from holo_tasks.core import events
 from holo_tasks.core.elements.elements import TOO_LATE, Element, ElementTree
 from holo_tasks.core.elements.known_elements import redacted_element
-from holo_tasks.core.elements.typed_field import DATES, FieldNow, changed_beside, drawn_sheet, field_now, moves_on
+from holo_tasks.core.elements.typed_field import (
+    DATES,
+    INVALID_ENTRY,
+    FieldNow,
+    changed_beside,
+    drawn_sheet,
+    field_now,
+    moves_on,
+    takes_text,
+)
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.input.gestures import Gesture, Write
 from holo_tasks.core.input.pressed_elements import hit_by
@@ -35,6 +44,7 @@ from holo_tasks.core.texts.typed_text import (
 )
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.element_tree import LONGEST_S
+from holo_tasks.loop.left_fields import LeftFields
 
 if TYPE_CHECKING:
     from holo_tasks.loop.services import FieldText, Services
@@ -51,9 +61,8 @@ AGAIN_S, LATE_S, MOST_READS = 0.06, 0.25, 4
 A program may report a new text a moment after it drew it, and a busy program draws it late. So a difference counts only
 if two reads in a row agree.
 """
+SHOWS = "Give `shows` with the text that it is to hold, if that is right."
 GONE = "the program does not report the field any more"
-INVALID_ENTRY = "invalid entry"
-"""The state of a field whose text its program does not accept, such as a number above the maximum."""
 UNTOLD = "the program does not tell the text of the field"
 """Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
@@ -66,23 +75,28 @@ class ReadBack:
 
     ``shows`` is for the next gesture: the text that a playbook or a script expects in the field instead of the typed
     one, empty if it expects the typed one. ``result`` is the result for the last gesture, if that typed a text, and
-    ``target`` its field, if a program reports it, with its text ``before`` the typing.
+    ``target`` its field, if a program reports it, with its text ``before`` the typing. ``left`` are the earlier fields.
     """
 
     shows: str = ""
     result: TypedText | None = None
     before: str = ""
     target: Element | None = field(default=None, repr=False)
+    left: LeftFields = field(default_factory=LeftFields, repr=False)
     _expected: str = ""
     _write: Write | None = field(default=None, repr=False)
     _tree: ElementTree | None = field(default=None, repr=False)
+    _now: ElementTree | None = field(default=None, repr=False)
+    """The tree by which the field of the last text was read."""
+    _aimed: Element | None = field(default=None, repr=False)
+    """The field before the typing, for a program that does not answer after it."""
     _misses: int = 0
     _beside: str = ""
     _told: TypedText | None = None
 
     async def prepare(self, services: Services, gesture: Gesture) -> None:
         """Keep the tree with the field that a gesture is about to type into."""
-        self.result = self.target = self._write = self._tree = None
+        self.result = self.target = self._write = self._tree = self._now = self._aimed = None
         self.before = self._beside = ""
         self._expected, self.shows = self.shows, ""
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
@@ -92,24 +106,55 @@ class ReadBack:
         target = None if tree is None else hit_by(tree, gesture)
         owner = await services.desktop.owner_at(gesture.at) if target is not None else None
         if target is not None and owner is not None and owner.pid in (0, target.pid):
-            self._tree = tree
+            self._tree, self._aimed = tree, target if takes_text(target) else None
 
     async def sentence(
         self, services: Services, before: NewestScreen, after: NewestScreen, done: Gesture | None, note: Note
     ) -> str:
         """Read the field back and record the result; return the difference as a sentence with a leading blank.
 
-        Returns an empty string without a difference, and if the gesture typed nothing. After a text was overwritten,
-        another sentence names the fields that the form changed with it.
+        Returns an empty string without a difference. After a text was overwritten, another sentence names the fields
+        that the form changed with it. Further ones tell of earlier fields that the gesture has left or sent.
         """
         write, self._write = self._write, None
-        if write is None or done is not write or write.text[:1] in "\t\r\n":
-            return ""
+        said = ""
+        if write is not None and done is write and write.text[:1] not in "\t\r\n":
+            said = await self._read(services, before, after, write, note)
+            if self.result is not None and not self._expected:
+                self.left.note(write, self.result, self.target or self._aimed, self.before)
+        return said + await self._look_at_left(services, after, done)
+
+    def problem(self, *, wrote: bool) -> str:
+        """Return the error of a script about its last step; empty if there is none. ``wrote`` is whether it typed."""
+        found = self.result.problem if wrote and self.result is not None else ""
+        return found or next((f"{filled.sentence(now.value)} {SHOWS}" for filled, now in self.left.found), "")
+
+    async def _read(
+        self, services: Services, before: NewestScreen, after: NewestScreen, write: Write, note: Note
+    ) -> str:
+        """Read the field back and record the result; return the difference as a sentence with a leading blank."""
         self.result = result = await self._compare_field(services, write, before, after)
         held = plain(result.held) if result.differs else ""
         why = INVALID if result.is_invalid else result.why
         await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=why))
         return " ".join(["", *filter(None, (result.sentence, self._beside))])
+
+    async def _look_at_left(self, services: Services, after: NewestScreen, done: Gesture | None) -> str:
+        """Return the sentences about earlier fields that hold another value now, each with a leading blank."""
+        self.left.found, elements = [], services.elements
+        tree, self._now = self._now, None
+        if elements is None or not self.left.filled:
+            return ""
+        tree = tree or await self._read_tree(services)
+        if tree is None:
+            return ""
+        self.left.look(tree, done, elements.latest)
+        self.left.found = [
+            (filled, now)
+            for filled, now in self.left.found
+            if redacted_element(tree, now, after.masks, elements.text_filter, unseen=elements.unseen).value == now.value
+        ]
+        return "".join(f" {filled.sentence(now.value)}" for filled, now in self.left.found)
 
     async def _compare_field(
         self, services: Services, write: Write, before: NewestScreen, after: NewestScreen
@@ -152,7 +197,7 @@ class ReadBack:
     async def _compare_in_trees(
         self, services: Services, write: Write, tree: ElementTree, before: NewestScreen, after: NewestScreen
     ) -> TypedText:
-        now = await self._read_tree(services)
+        now = self._now = await self._read_tree(services)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
             return TypedText("unread", why=GONE if now else "the program did not answer")
@@ -161,6 +206,7 @@ class ReadBack:
         self.target, self.before = element, held.before
         reported = redacted_element(now, element, after.masks, elements.text_filter, unseen=elements.unseen)
         if (reported.value, elements.text_filter(held.before)) != (element.value, held.before):
+            self.target = self._aimed = None
             return TypedText("unread", why="something of the field is masked")
         if write.overwrite and not moves_on(write):
             told = partial(redacted_element, now, masks=after.masks, text_filter=elements.text_filter)

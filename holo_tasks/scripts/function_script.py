@@ -162,9 +162,8 @@ def values_of(function: Function, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_back(result: StepResult, walk: Walk) -> StepResult:
-    """Return the outcome of a step, as an error if the field that was typed into holds another text."""
-    read = walk.typed.result
-    wrong = read is not None and result.tool_name == "write" and not result.is_error and read.problem
+    """Return the outcome of a step, as an error if a field that was typed into holds another text."""
+    wrong = "" if result.is_error else walk.typed.problem(wrote=result.tool_name == "write")
     return replace(result, text=wrong, is_error=True) if wrong else result
 
 

@@ -21,6 +21,7 @@ from holo_tasks.core.prompts.tool_calls import AnswerCall
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.rest import Rest
 from holo_tasks.loop.arrange_windows import fit_window, put_foreign_behind
+from holo_tasks.loop.left_fields import Filled
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.earlier_steps import EarlierSteps
@@ -29,7 +30,6 @@ from holo_tasks.scripts.failure_notes import FailureNotes
 from holo_tasks.scripts.into_view import IntoView
 from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.late_texts import NOT_TYPED, LateTexts
-from holo_tasks.scripts.left_fields import LeftFields
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
 from holo_tasks.scripts.playbook import ListStep, Playbook, Rule
@@ -101,7 +101,9 @@ class PlaybookBrain:
         """The steps before which the click into their field was repeated."""
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
-        self._left, self._failures, self._late_texts = LeftFields(), FailureNotes(values), LateTexts()
+        self._failures, self._late_texts = FailureNotes(values), LateTexts()
+        self._filled: list[tuple[Filled, Rule]] = []
+        """The fields that were filled in, each with the rule of its step."""
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -136,7 +138,8 @@ class PlaybookBrain:
             raise await self._stop(step, decision, sight)
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
-        self._check_left_fields(decision, sight)
+        if decision.action is not None and sight.elements is not None:
+            self._check_left_fields(walk.typed.left.changed(sight.elements))
         self._check_failures(decision, sight)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
             names = self.playbook.goals[probe]
@@ -153,7 +156,6 @@ class PlaybookBrain:
         if action is not None and action.wait is None:
             self._before, self._acted_s = _picture(walk), None
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
-        self._left.aim(sight)
         self._late_texts.aim(sight, self._past)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
@@ -439,8 +441,10 @@ class PlaybookBrain:
         self._past.append(Turn(step.tool_call.tool_name, step.thought, call, said, result.is_error or is_missing))
         if given is not None and not result.is_error and not is_missing:
             self._check_field(given, walk)
-            if (rule := self._rule_of(given)) is not None and given.action is not None:
-                self._left.note(rule, given.action, str(call.get("content", "")), walk.typed)
+            left, rule = walk.typed.left, self._rule_of(given)
+            if rule is not None and left.filled and all(left.filled[-1] is not each for each, _ in self._filled):
+                self._filled.append((left.filled[-1], rule))
+            self._check_left_fields([filled for filled, _ in left.found])
             self._note_fitted(given)
             if step.tool_call.tool_name != "wait":
                 self._acted_s = walk.services.now_s()
@@ -490,17 +494,14 @@ class PlaybookBrain:
                 raise GaveUp(f"{said} Look whether this item was done before.", layer=PLAYBOOK)
         self._checked = picture
 
-    def _check_left_fields(self, decision: Decision, sight: Sight) -> None:
-        """Raise `GaveUp` if a field that was filled in has another value since the keyboard left it."""
-        rule = None if decision.action is None else self._left.changed(sight)
-        if rule is None:
-            return
-        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
-        place = next(number for number, each in enumerate(rule.do) if each.write is not None)
-        self._stopped = Misfit(
-            rule, place, "effect", "the program has put another value into its field since", done=done
-        )
-        raise GaveUp(self._stopped.sentence, layer=PLAYBOOK)
+    def _check_left_fields(self, changed: Sequence[Filled]) -> None:
+        """Raise `GaveUp` if a field that the playbook filled in has another value since then."""
+        for rule in (rule for filled, rule in self._filled if any(filled is each for each in changed)):
+            done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
+            place = next(number for number, each in enumerate(rule.do) if each.write is not None)
+            said = "the program has put another value into its field since"
+            self._stopped = Misfit(rule, place, "effect", said, done=done)
+            raise GaveUp(self._stopped.sentence, layer=PLAYBOOK)
 
     def _check_failures(self, decision: Decision, sight: Sight) -> None:
         """Raise `DoesNotFit` if a step of a list is to answer, and a new text of the program says that it failed.

@@ -26,6 +26,13 @@ def as_amount(entry: Gtk.Entry, _: object) -> None:
     entry.set_text(f"{float(amount):.2f} €" if amount else "")
 
 
+def without_letters(entry: Gtk.Entry, _: object) -> None:
+    if not entry.get_text().isdigit():
+        entry.set_text("")
+
+
+wiped = Gtk.Entry()
+wiped.connect("focus-out-event", without_letters)
 price = Gtk.Entry()
 price.connect("focus-out-event", as_amount)
 town = Gtk.Entry()
@@ -46,6 +53,7 @@ fields = {
     "Price": price,
     "Town": town,
     "Twice": twice,
+    "Wiped": wiped,
 }
 for name, field in fields.items():
     label = Gtk.Label.new_with_mnemonic(f"_{name}")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QDateEdit,
     QFormLayout,
     QLineEdit,
+    QPushButton,
     QSpinBox,
     QTextEdit,
     QWidget,
@@ -29,6 +30,10 @@ price.editingFinished.connect(
 town.returnPressed.connect(lambda: town.text() == "Bern" and town.setText("Berlin"))
 number, twice = QSpinBox(maximum=50), QLineEdit(readOnly=True)
 number.textChanged.connect(lambda text: twice.setText(str(2 * int(text or 0))))
+wiped, near = QLineEdit(), QSpinBox(minimum=100, maximum=999)
+wiped.editingFinished.connect(lambda: wiped.text().isdigit() or wiped.clear())
+near.setCorrectionMode(QSpinBox.CorrectionMode.CorrectToNearestValue)
+near.setValue(300)
 fields = {
     "Plain": QLineEdit(),
     "Mask": QLineEdit(inputMask="99/99/9999;_"),
@@ -43,9 +48,13 @@ fields = {
     "Twice": twice,
     "Weight": QSpinBox(maximum=500, suffix=" kg"),
     "Due": QDateEdit(displayFormat="dd.MM.yyyy"),
+    "Least": QSpinBox(minimum=100, maximum=999),
+    "Near": near,
+    "Wiped": wiped,
 }
 fields["Completed"].setCompleter(completer)
 for name, field in fields.items():
     form.addRow(name, field)
+form.addRow(QPushButton("Send"))
 window.show()
 app.exec()

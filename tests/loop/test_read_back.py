@@ -57,12 +57,15 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Fields</title>
 <p><label>Chat <input id=chat></label> <label>Password <input type=password></label>
 <label>Old <input value="Old text"></label>
 <p><label>1 <input size=1 maxlength=1 class=code></label> <label>2 <input size=1 maxlength=1 class=code></label>
-<label>Twice <input id=twice readonly></label> <label>Limited <input type=number max=100 required></label>
+<p><label>Wiped <input id=wiped></label> <label>Most <input id=most></label> <button>Send</button>
+<p><label>Twice <input id=twice readonly></label> <label>Limited <input type=number max=100 required></label>
 <script>
 number.oninput = () => { twice.value = 2 * number.value };
 mask.oninput = () => { mask.value = mask.value.replace(/\\D/g, "").slice(0, 5) };
 price.onblur = () => { price.value = parseFloat(price.value.replace(",", ".")).toFixed(2) + " €" };
 town.onkeydown = (key) => { if (key.key == "Enter" && town.value == "Bern") town.value = "Berlin" };
+wiped.onblur = () => { if (/\\D/.test(wiped.value)) wiped.value = "" };
+most.onchange = () => { most.value = Math.min(100, most.value) };
 chat.onkeydown = (key) => { if (key.key == "Enter") chat.value = "" };
 comment.oninput = () => { count.firstChild.data = "Comment " + comment.value.length + "/50 " };
 for (const box of document.querySelectorAll(".code"))
@@ -86,6 +89,27 @@ class Stage:
         await self.walk.services.desktop.do(Hotkey((key,), times))
         await self.walk.look(after_action=True)
 
+    async def step(self, tool: str, **how: object) -> str:
+        """Do a step of a model; return the whole result."""
+        step = a_step(tool, **how)
+        while True:
+            before = self.walk.seen
+            assert before is not None
+            try:
+                await self.walk.act(step)
+                break
+            except ScreenChanged:  # the program still draws the previous step
+                await self.walk.look()
+        return await self.walk.verify(before, step.tool_call, started_s=self.walk.services.now_s())
+
+    async def send(self) -> str:
+        """Press the button that sends the form; return the sentence about a field."""
+        desktop = self.walk.services.desktop
+        place = (await desktop.elements()).find("button", "Send")[0].box.center  # type: ignore[attr-defined]
+        x, y = (place.x + 0.5) * 1000 / desktop.size.width, (place.y + 0.5) * 1000 / desktop.size.height  # type: ignore[attr-defined]
+        said = await self.step("click", element="Send", x=round(x), y=round(y))
+        return said.partition("The field")[2].strip()
+
     async def focus(self, name: str) -> None:
         """Click a field that its program reports."""
         desktop = self.walk.services.desktop
@@ -96,16 +120,7 @@ class Stage:
 
     async def write(self, text: str, **how: object) -> str:
         """Type a text; return the sentence about the field."""
-        step = a_step("write", content=text, **how)
-        while True:
-            before = self.walk.seen
-            assert before is not None
-            try:
-                await self.walk.act(step)
-                break
-            except ScreenChanged:  # the program still draws the previous step
-                await self.walk.look()
-        said = await self.walk.verify(before, step.tool_call, started_s=self.walk.services.now_s())
+        said = await self.step("write", content=text, **how)
         await self.walk.record(self.recorder.of("field_read")[-1].model_copy())  # flush the background writes
         self.beside = said.partition("Another field changed as well: ")[2].partition("\n")[0]
         return said.partition("The field")[2].strip()
@@ -188,10 +203,31 @@ async def tells_of_another_field(form: Stage) -> None:
         assert form.beside == beside
 
 
+async def tells_a_later_change(form: Stage, name: str, typed: str, at_once: str, later: str) -> None:
+    """Check a field that keeps a typed text until the keyboard leaves it, and changes or empties it then."""
+    await form.focus(name)
+    assert (await form.write(typed, overwrite=True)).partition(" Another field")[0] == at_once
+    assert f"The field ‘{name}’ {later}" in await form.step("hotkey", keys=["tab"])
+    assert "The field" not in await form.step("hotkey", keys=["tab"])
+    await form.focus(name)
+    assert "invalid" not in await form.write("100", overwrite=True)
+    assert "The field" not in await form.step("hotkey", keys=["tab"])
+
+
+async def tells_a_change_by_sending(form: Stage, name: str, typed: str, at_once: str) -> None:
+    """Check a number that the program limits to 100 only as the keyboard leaves its field for the button."""
+    for text, told, later in ((typed, at_once, f"‘{name}’ now holds ‘100’, not ‘{typed}’."), ("100", "", "")):
+        await form.focus(name)
+        assert await form.write(text, overwrite=True) == told
+        assert await form.send() == later
+
+
 async def test_another_entry_or_format_in_gtk_is_reported() -> None:
     async with stage(gtk(), first_field) as form:
         await chosen_and_reformatted(form)
         await tells_of_another_field(form)
+        await tells_a_later_change(form, "Number", "200", "is marked as invalid.", "now holds ‘100’, not ‘200’.")
+        await tells_a_later_change(form, "Wiped", "12.50", "", "is empty now and did not keep ‘12.50’.")
 
 
 async def test_a_password_field_is_not_read() -> None:
@@ -246,6 +282,9 @@ async def test_a_formatted_or_truncated_text_in_qt_is_reported() -> None:
         assert await form.write("42", overwrite=True) == "holds ‘42 kg’, not ‘42’."
         assert form.outcome == "formatted"  # the unit is the field's own
         assert await form.write("42 kg", overwrite=True) == ""
+        await tells_a_later_change(form, "Least", "50", "is marked as invalid.", "now holds ‘100’, not ‘50’.")
+        await tells_a_later_change(form, "Wiped", "12.50", "", "is empty now and did not keep ‘12.50’.")
+        await tells_a_change_by_sending(form, "Near", "50", "is marked as invalid.")
 
 
 @pytest.mark.skipif(not can_read(), reason="needs OCR, the extra rehearsal")
@@ -300,6 +339,8 @@ async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: P
         assert await form.write("42") == ""  # each digit has its own box
         assert form.outcome == "unread"
         await tells_of_another_field(form)
+        await tells_a_later_change(form, "Wiped", "12.50", "", "is empty now and did not keep ‘12.50’.")
+        await tells_a_change_by_sending(form, "Most", "250", "")
         await form.focus("Limited")
         assert await form.write("250", overwrite=True) == "is marked as invalid."
         assert form.walk.typed.result is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,6 +123,37 @@ async def test_a_script_gives_up_on_a_changed_text_unless_it_expects_that_text(d
     # An expectation for one text does not apply to another.
     assert await done(await walk_on(desktop), script("", "abc").brain()) == "done"
     assert await done(await walk_on(desktop), script("", "Zoë 🙂", "Plain").brain()) == "done"
+
+
+async def leave(hands: Hands, field: str, text: str, shows: str) -> None:
+    await fill(hands, field, text, shows)
+    await hands.click(role="text field", name="Plain")
+
+
+LEFT = PLAYBOOK.replace(
+    "      - id: end",
+    """          - click: {{role: text field, name: Plain}}
+            thought: Go on.
+      - id: end""",
+)
+
+
+async def test_a_field_that_empties_itself_when_it_is_left_ends_a_playbook_and_a_script(
+    desktop: VirtualDesktop, tmp_path: Path
+) -> None:
+    def script(text: str, shows: str = "") -> Brain:
+        return Script(leave, field="Wiped", text=text, shows=shows).brain()
+
+    told = "The field ‘Wiped’ is empty now and did not keep ‘12.50’. Give `shows`"
+    with pytest.raises(GaveUp, match=told):
+        await done(await walk_on(desktop), script("12.50"))
+    assert await done(await walk_on(desktop), script("12.50", "*")) == "done"
+    assert await done(await walk_on(desktop), script("12")) == "done"
+    for text, ends in (("12.50", True), ("12", False)):
+        file = tmp_path / "left.playbook.yaml"
+        file.write_text(LEFT.format(field="Wiped", text=f"'{text}'", shows=""), encoding="utf-8")
+        with pytest.raises(GaveUp, match="has put another value into its field") if ends else nullcontext():
+            assert await done(await walk_on(desktop), Script(file, "fill").brain()) == "done"
 
 
 async def test_an_unchanged_text_ends_no_playbook(desktop: VirtualDesktop, tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from holo_tasks.core.prompts.step import Step
+from holo_tasks.loop.read_back import ReadBack
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.vision.screen_text import Sight
 
 
-async def decided(brain: PlaybookBrain, decision: Decision, sight: Sight) -> Step:
-    """Return the step that a brain takes, given what its rules decide on a screen."""
+async def decided(brain: PlaybookBrain, decision: Decision, sight: Sight, typed: ReadBack | None = None) -> Step:
+    """Return the step that a brain takes, given what its rules decide on a screen, and the texts typed before."""
 
     async def in_view(_: Any) -> tuple[Sight, Decision]:
         return sight, decision
@@ -24,5 +25,6 @@ async def decided(brain: PlaybookBrain, decision: Decision, sight: Sight) -> Ste
         transcript=SimpleNamespace(entries=[]),
         seen=None,
         extends_waits=False,
+        typed=typed or ReadBack(),
     )
     return await brain.decide(walk)

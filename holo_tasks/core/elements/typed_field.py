@@ -11,6 +11,8 @@ from holo_tasks.core.input.pressed_elements import hit_by
 EDITABLE = "editable"
 EMPTY = "empty"
 """State that this library adds: the program told that the field has no characters. `value` alone may be unread."""
+INVALID_ENTRY = "invalid entry"
+"""The state of a field whose text its program does not accept, such as a number above the maximum."""
 DATES = "date editor"
 """The role of a date field. In a page its parts have the keyboard, and none of it is editable."""
 SPIN_BUTTON = "spin button"

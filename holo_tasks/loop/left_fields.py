@@ -1,0 +1,127 @@
+"""Look again at the fields that were filled in, after the keyboard left them or the form was sent.
+
+A program may limit a number, complete a name, put back the old text or empty the field at that moment. The typed text
+was read back before it. `ReadBack` uses it after each step, and a playbook once more before its next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree
+from holo_tasks.core.elements.target_words import FIELD_ROLES
+from holo_tasks.core.elements.typed_field import CELL, changed_beside, is_same, same_field_in, takes_text
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
+from holo_tasks.core.input.pressed_elements import pressed_at
+from holo_tasks.core.texts.typed_text import TypedText, changed_later, plain, quoted
+
+MOVES = frozenset({"tab", "shift", "up", "down", "left", "right"})
+"""Keys that go to another field, and send nothing."""
+LEAVES = frozenset({"tab", "shift"})
+"""Keys that leave the text of a field as it is."""
+STAYS = FIELD_ROLES | {CELL, "label", "terminal", "slider"}
+"""Roles of elements on which a click sends no form."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A field that was filled in: its element after the typing, the typed text, and its text before."""
+
+    field: Element
+    typed: str
+    before: str
+
+    def sentence(self, held: str) -> str:
+        """Return the sentence about the text that the field holds now."""
+        name = f"The field ‘{quoted(self.field.name)}’" if self.field.name else "The field"
+        now = f"now holds ‘{quoted(held)}’, not" if held else "is empty now and did not keep"
+        return f"{name} {now} ‘{quoted(self.typed)}’."
+
+
+@dataclass
+class LeftFields:
+    """The fields that were filled in since the last step that may have sent them.
+
+    ``found`` are those that hold another value since the last step, each with its element then.
+    """
+
+    filled: list[Filled] = field(default_factory=list)
+    found: list[tuple[Filled, Element]] = field(default_factory=list)
+    _tree: ElementTree | None = field(default=None, repr=False)
+    """The last tree, by which a form that shows another record is recognized."""
+
+    def note(self, write: Write, result: TypedText, target: Element | None, before: str) -> None:
+        """Keep the field that a text was typed into, as it is after the typing."""
+        if target is None or write.press_enter or result.kind == "cleared":
+            return
+        self.filled = [each for each in self.filled if not is_same(each.field, target)]
+        typed = target.value if result.kind == "exact" and result.held else write.text
+        self.filled.append(Filled(target, typed, before))
+
+    def look(self, tree: ElementTree, done: Gesture | None, was: ElementTree | None) -> None:
+        """Compare the fields after a gesture. ``was`` is the tree right before it, if there was one in time."""
+        sent = _sends(done, was or self._tree)
+        if isinstance(done, Hotkey) and not LEAVES.issuperset(done.keys) and not sent:
+            self.filled = [each for each in self.filled if not _has_keyboard(each, tree)]  # its text may be edited
+        self.found = list(self._changed(tree, sent=sent))
+        changed = [each for each, _ in self.found]
+        self.filled = [] if sent else [each for each in self.filled if each not in changed]
+        self._tree = tree
+
+    def changed(self, tree: ElementTree) -> list[Filled]:
+        """Return the fields that the keyboard has left and that hold another value now."""
+        return [each for each, _ in self._changed(tree, sent=False)]
+
+    def forget(self) -> None:
+        """Forget all fields, because a person or a sequence works on the screen."""
+        self.filled, self.found = [], []
+
+    def _changed(self, tree: ElementTree, *, sent: bool) -> Iterator[tuple[Filled, Element]]:
+        for each in self.filled:
+            now = same_field_in(each.field, tree)
+            if now is None or now.name != each.field.name or now.value == each.field.value:
+                continue
+            if not sent and FOCUSED in now.states:
+                continue  # it is still at work
+            if not plain(now.value):
+                if not sent and plain(each.field.value) and not self._shows_anew(each.typed, tree):
+                    yield each, now
+            elif changed_later(each.typed, now.value, before=each.before, in_cell=now.role == CELL) and (
+                not sent or self._is_same_record(each, now, tree)
+            ):
+                yield each, now
+
+    def _shows_anew(self, typed: str, tree: ElementTree) -> bool:
+        """Say whether another element shows a text that it did not show before: the program took it from its field."""
+        known = {(each.role, each.name, each.value) for each in self._tree.elements} if self._tree else set()
+        texts = (each for each in tree.elements if (each.role, each.name, each.value) not in known)
+        return any(typed.strip() in text for each in texts for text in (each.name, each.value))
+
+    def _is_same_record(self, filled: Filled, now: Element, tree: ElementTree) -> bool:
+        """Say whether a form that was sent still shows what it showed: it may be empty now, or show another record."""
+        others = [each for each in tree.below(tree.window_of(now)) if takes_text(each) and each.id != now.id]
+        if self._tree is None or not is_same(filled.field, now) or plain(now.value) == plain(filled.before):
+            return False
+        return any(each.value for each in others) and not changed_beside(self._tree, now, tree)
+
+
+def _has_keyboard(filled: Filled, tree: ElementTree) -> bool:
+    now = same_field_in(filled.field, tree)
+    return now is not None and FOCUSED in now.states
+
+
+def _sends(done: Gesture | None, tree: ElementTree | None) -> bool:
+    """Say whether a gesture may send a form, rather than only go from one field to another."""
+    match done:
+        case Click(at=at):
+            pressed = None if tree is None else pressed_at(tree, at)
+            return pressed is None or pressed.role not in STAYS
+        case Hotkey(keys=keys):
+            return not MOVES.issuperset(map(str.casefold, keys))
+        case Write(text=text, press_enter=enters):
+            return enters or not {"\n", "\r"}.isdisjoint(text)
+        case Drag() | HoldAndTap():
+            return True
+        case _:
+            return False

@@ -1,0 +1,234 @@
+"""A field that takes another value when the keyboard leaves it, or as its form is sent, is noticed after that step."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Pause, Write
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.texts.typed_text import Kind, TypedText, changed_later
+from holo_tasks.loop.left_fields import LeftFields
+from holo_tasks.loop.read_back import ReadBack
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.rules import Decision
+from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.vision.screen_text import Sight
+from tests.support.deciding import decided
+
+TEXT = """
+name: payments
+goals:
+  store:
+    params: {payee: text}
+    steps:
+      - click: {role: text field, name: Payee}
+      - write: {text: "{payee}"}
+      - hotkey: [ctrl, s]
+"""
+STEP = {
+    "note": None,
+    "thought": "Save.",
+    "tool_call": {"tool_name": "hotkey", "keys": ["ctrl", "s"], "repeat_count": 1},
+}
+TAB, SAVE, WAIT = Hotkey(("tab",)), Hotkey(("ctrl", "s")), Pause(1)
+PLACE, BELOW, BUTTON = Box(10, 10, 200, 20), Box(10, 40, 200, 20), Box(10, 70, 80, 20)
+SHOWN = frozenset({SHOWING})
+
+
+def field(value: str, *states: str, name: str = "Payee", box: Box = PLACE, role: str = "text field") -> Element:
+    return Element(1, role, name, frozenset({SHOWING, "editable", *states}), box, 0, "bank", 1, value=value)
+
+
+def memo(value: str = "rent", name: str = "Memo") -> Element:
+    """Return another field of the form, below the one that is filled in."""
+    return Element(2, "text field", name, frozenset({SHOWING, "editable"}), BELOW, 0, "bank", 1, value=value)
+
+
+def form(*fields: Element) -> ElementTree:
+    window = Element(0, "window", "Bank", frozenset({SHOWING, "active"}), Box(0, 0, 400, 300), -1, "bank", 1)
+    return ElementTree((window, *fields), (), complete=True)
+
+
+def filled(typed: str = "Cedar", before: str = "", kind: Kind = "exact", **how: bool) -> LeftFields:
+    """Return the fields after a text was typed into the first one of a form."""
+    left, target = LeftFields(), field(typed, FOCUSED)
+    write = Write(typed, overwrite=True, **how)
+    left.note(write, TypedText(kind, typed, typed), target, before)
+    left.look(form(target, memo()), write, None)
+    return left
+
+
+def said(left: LeftFields, *fields: Element, done: Gesture | None = TAB, was: ElementTree | None = None) -> list[str]:
+    left.look(form(*fields), done, was)
+    return [each.sentence(now.value) for each, now in left.found]
+
+
+TOLD = "The field ‘Payee’ now holds ‘Cedar Foods’, not ‘Cedar’."
+
+
+@pytest.mark.parametrize(
+    "done",
+    [TAB, Hotkey(("shift", "tab")), WAIT, Write("x"), Click(BELOW.center)],
+)
+def test_a_change_is_told_as_the_keyboard_leaves_the_field(done: Gesture) -> None:
+    left = filled()
+    assert said(left, field("Cedar Foods"), memo(), done=done) == [TOLD]
+    assert said(left, field("Cedar Foods"), memo()) == [], "it is told once"
+
+
+def test_a_field_that_empties_itself_is_told_unless_the_program_took_its_text() -> None:
+    assert said(filled(), field(""), memo()) == ["The field ‘Payee’ is empty now and did not keep ‘Cedar’."]
+    assert said(filled(), field("", role="text field", name=""), memo()) == []
+    assert said(filled(), field(""), memo("rent Cedar")) == [], "as a list of keywords does"
+    assert said(filled(), field(""), memo(), done=SAVE) == [], "as a form does that was sent"
+
+
+@pytest.mark.parametrize(
+    "now", [field("Cedar"), field("Cedar Foods", FOCUSED), field("CEDAR"), field("x", name="Other")]
+)
+def test_the_same_value_an_unfinished_one_and_another_field_are_not_told(now: Element) -> None:
+    assert said(filled(), now, memo()) == []
+
+
+def test_a_field_is_compared_until_its_form_is_sent() -> None:
+    left = filled()
+    assert said(left, field("Cedar"), memo()) == []
+    assert said(left, field("Cedar Foods"), memo(), done=WAIT) == [TOLD]
+    left = filled()
+    assert said(left, field("Cedar"), memo(), done=SAVE) == []
+    assert said(left, field("Cedar Foods"), memo(), done=WAIT) == [], "it may be another record"
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        SAVE,
+        Hotkey(("enter",)),
+        Click(BUTTON.center),
+        Click(Point(390, 290)),
+        Write("x", press_enter=True),
+        Write("x\n"),
+        Drag(Point(1, 1), Point(2, 2)),
+        HoldAndTap(("ctrl",), ("s",)),
+    ],
+)
+def test_after_a_form_was_sent_only_a_changed_value_in_the_same_record_is_told(done: Gesture) -> None:
+    def now(value: str, *others: Element, box: Box = PLACE) -> list[str]:
+        left, button = filled("250", before="7"), Element(3, "button", "Save", SHOWN, BUTTON, 0, "bank", 1)
+        was = form(field("250"), memo(), button)
+        return said(left, field(value, FOCUSED, box=box), *others, done=done, was=was)
+
+    assert now("100", memo()) == ["The field ‘Payee’ now holds ‘100’, not ‘250’."]
+    assert now("7", memo()) == [], "the form may be empty again"
+    assert now("", memo()) == []
+    assert now("100", memo("food")) == [], "another record"
+    assert now("100", memo("")) == now("100") == [], "nothing tells that it is the same record"
+    assert now("100", memo(), box=Box(10, 90, 200, 20)) == [], "a field of the same name in another window"
+
+
+def test_an_edited_field_and_one_that_is_filled_again_are_not_told() -> None:
+    left = filled("5")
+    assert said(left, field("6", FOCUSED), memo(), done=Hotkey(("up",))) == []
+    assert said(left, field("6"), memo()) == []
+    left = filled("5")
+    more = field("50", FOCUSED)
+    left.note(Write("0"), TypedText("exact", "0", "50"), more, "5")
+    assert said(left, more, memo(), done=Write("0")) == []
+    assert said(left, field("50.00"), memo()) == []
+    assert len(left.filled) == 1
+    assert said(left, field("20"), memo()) == ["The field ‘Payee’ now holds ‘20’, not ‘50’."]
+
+
+@pytest.mark.parametrize(("kind", "how"), [("cleared", {}), ("exact", {"press_enter": True})])
+def test_a_text_that_was_sent_with_its_field_is_not_kept(kind: Kind, how: dict[str, bool]) -> None:
+    assert filled(kind=kind, **how).filled == []
+
+
+def test_a_person_at_the_screen_ends_the_comparison() -> None:
+    left = filled()
+    left.forget()
+    assert said(left, field("Cedar Foods"), memo()) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "held", "differs"),
+    [
+        ("Cedar", "Cedar Foods", True),
+        ("99999999999999.00", "8,589,934,588.00", True),
+        ("1310", "131", True),
+        ("Muller", "Müller", True),
+        ("a long remark", "a long", True),
+        ("Cedar", "Cedar", False),
+        ("cedar", "CEDAR", False),
+        ("48.20", "48,20 €", False),
+        ("1310", "1,310.00", False),
+        ("5.3.2026", "2026-03-05", False),
+        ("48.20", "-48.20", False),  # an expense
+        ("48.20", "-4.82", True),
+        ("9", "09:00", False),
+        ("P-4", "P-4 Adler Ltd", False),  # what a code stands for
+        ("P-4", "Adler Ltd", False),
+        ("1.5.2024", "01.01.2000", True),
+        ("13/5/24", "1/5/25", True),  # a program that counts thirteen months
+        ("1.5.24", "01.05.0024", True),
+        ("31.5.98", "31.05.0098", True),
+        ("31.5.24", "31.05.1924", False),  # the program chooses the century
+        ("12-34-56", "12 34 56", False),  # no dates
+        ("20-00-00", "20 00 00", False),
+        ("1.2.3", "1 2 3", False),
+        ("40-47-84", "40-47-84", False),
+        ("555-12-3456", "555-12-3456", False),
+        ("31.05.2024", "00.00.0000", True),
+        ("31.02.2024", "02.03.2024", True),
+        ("5.3.2026", "March 5, 2026", False),
+        ("12-34 A", "12-34 A Adler Ltd", False),
+        ("today", "2026-03-05", False),
+        ("01/05/2024", "2024-01-05", False),  # the order of the parts is the program's
+    ],
+)
+def test_another_form_of_a_value_is_no_other_value(typed: str, held: str, differs: bool) -> None:
+    assert changed_later(typed, held) is differs
+
+
+def test_a_cell_may_round_a_number_later_and_a_field_may_not() -> None:
+    assert changed_later("12.3456", "12.35")
+    assert not changed_later("12.3456", "12.35", in_cell=True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "before", "held", "differs"),
+    [
+        ("abc", "12", "12", True),
+        ("ruth", "Ada", "Ada", True),
+        ("42", "42.00", "42.00", False),
+        ("31.05.2024", "5/31/24", "5/31/24", False),
+        ("P-4", "P-4 Adler Ltd", "P-4 Adler Ltd", False),
+        ("50 EUR", "50 $", "50 $", True),
+        ("50", "(50)", "(50)", True),
+        ("EUR 50", "EUR 50 CR", "EUR 50 CR", True),
+        ("cedar", "CEDAR", "CEDAR", False),
+        ("abc", "", "Adler Ltd", False),
+        ("P-4", "Old Ltd", "Adler Ltd", False),
+    ],
+)
+def test_a_program_that_puts_the_old_text_back_has_not_taken_the_new_one(
+    typed: str, before: str, held: str, differs: bool
+) -> None:
+    assert changed_later(typed, held, before=before) is differs
+    assert bool(said(filled(typed, before), field(held), memo())) is differs
+
+
+async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
+    _, write, save = reversed(parse_playbook(TEXT).rules_of("store"))
+    brain = PlaybookBrain(parse_playbook(TEXT), "store", {"payee": "Cedar"}, ScreenReader(None))
+    typed, sends = ReadBack(left=filled()), Decision(STEP, "", save.do[0], rule=save.id)
+    brain._filled = [(typed.left.filled[0], write)]
+    sight = Sight((), Size(400, 300), elements=form(field("Cedar Foods"), memo()))
+    with pytest.raises(GaveUp, match=r"Type {payee}.*the program has put another value into its field since"):
+        await decided(brain, sends, sight, typed)
+    brain._check_left_fields([])
+    brain._filled = []  # a model typed the text, and was told
+    brain._check_left_fields(typed.left.filled)
