@@ -129,6 +129,19 @@ async def test_a_click_on_another_button_than_the_named_one_is_withheld(stage: S
     )
 
 
+async def test_a_click_on_a_button_whose_name_has_a_word_more_or_less_is_withheld(stage: Stage) -> None:
+    if stage.toolkit == "swing":
+        pytest.skip("its form has no such button")
+    save, other = await stage.place("Save"), await stage.place("Don't save")
+    done, (reason,) = await stage.told(step("click", element="the Save button", **stage.at(other)))
+    assert (done, reason.partition(" ‘Save’ is at (")[0]) == (0, "You named ‘Save’; the point is on ‘Don't save’.")
+    if stage.toolkit != "tk":  # reading the whole screen for each longer description would take too long
+        done, (reason,) = await stage.told(step("double_click", element='the "Don\'t save" button', **stage.at(save)))
+        assert (done, "the point is on ‘Save’" in reason) == (0, True), reason
+    for words, box in (("the Save button", save), ("Don't save", other), ("the second button", other)):
+        assert await stage.told(step("click", element=words, **stage.at(box), button="middle")) == (1, [])
+
+
 @pytest.mark.parametrize(
     "words", ["Save", "the Save button", "the leftmost button", "Sichern", "Save, left of 'Close'"]
 )

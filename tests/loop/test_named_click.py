@@ -299,7 +299,7 @@ ITEMS = tree_of(window(WHOLE), element("list item", "Invoice 2", DELETE), elemen
         (ITEMS, "Invoice 2", read("Invoice 2", DELETE), 1, 0),
         (SILENT, "Invoice 1", read("Invoice 2", DELETE), 0, 1),
         (SILENT, "Invoice 1 in the list", read("Invoice 1", DELETE), 1, 0),
-        (SILENT, "the invoice", read("Invoice 2", DELETE), 1, 0),
+        (SILENT, "the invoice", read("Invoice 2", DELETE), 1, 1),  # it may be another one
         (SILENT, "Invoice of Ada", read("Invoice 2", DELETE), 1, 1),
     ],
 )

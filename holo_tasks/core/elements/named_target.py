@@ -41,6 +41,8 @@ WIDEST, HIGHEST = 400, 80
 """Maximal size of a small control, in pixels."""
 BESIDE, ABOVE = 300, 40
 """Maximal distance of a label to the left of its control, and above it, in pixels."""
+ALIGNED = 6
+"""Maximal distance of the edges or the middles of two controls in one row or column, in pixels."""
 TIGHT = 6
 """Maximal ratio of the areas of a container and the one control in it. Such a container may handle the press."""
 MOST_TEXTS = 400
@@ -128,7 +130,9 @@ def find_mismatch(
     nearest = min(found, key=lambda control: _gap(control.box, at))
     off = _missed_by(nearest, at) if spot.is_bare else ""
     if share_a_word(whole or description, spot.texts_beside(nearest)) and not (
-        _are_twins(subject, spot, nearest) or (off and not spot.name)
+        _are_twins(subject, spot, nearest)
+        or (len(found) == 1 and _is_one_longer(description, subject, spot, nearest))
+        or (off and not spot.name)
     ):
         return None
     if not (off or _is_clear(subject, at, spot, nearest, alone=len(found) == 1)):
@@ -177,7 +181,8 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
     mine = words_of(spot.name)
     lacking, more = set(subject.words) - set(mine), set(mine) - set(subject.words)
     one, other = "".join(mine), "".join(subject.words)
-    if one in other or other in one:
+    are_numbers = all(map(str.isdigit, lacking | more))
+    if one == other or (not are_numbers and (one in other or other in one)):
         return False
     around = {word for text in spot.texts_beside(named) for word in words_of(text)}
     return (
@@ -186,6 +191,23 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
         and spot.role == named.role
         and lacking.isdisjoint(around)
         and not any(are_alike(one, other) for one in lacking for other in more)
+    )
+
+
+def _is_one_longer(description: str, subject: Subject, spot: Spot, named: Control) -> bool:
+    """Say whether a description is one of two names in a row or a column, of which one has all words of the other.
+
+    So “Save” is not “Save as”, and “Delete all” is not “Delete”. Elsewhere the longer name may be the same in full.
+    """
+    mine, words = set(words_of(spot.name)), set(subject.words)
+    is_longer = mine > words and (mine - words).isdisjoint(words_of(description))
+    across, down = spot.box.center.x - named.box.center.x, spot.box.center.y - named.box.center.y
+    in_column = abs(spot.box.left - named.box.left) <= ALIGNED or abs(across) <= ALIGNED
+    return (
+        (is_longer or (bool(mine) and mine < words))
+        and (subject.is_sure and spot.role == named.role and not named.is_by_label)
+        and (in_column or abs(down) <= ALIGNED)
+        and max(abs(across), abs(down)) <= BESIDE
     )
 
 

@@ -277,10 +277,15 @@ def share_a_word(description: str, texts: Iterable[str]) -> bool:
     return False
 
 
-def differ_in_words(description: str, name: str) -> bool:
-    """Say whether a description and a name both have a word that the other lacks: “Tag 1” and “Tag 2”."""
+def differ_in_words(one: str, other: str) -> bool:
+    """Say whether two texts both have a word that the other lacks: “Tag 1” and “Tag 2”."""
+    return lacks_a_word(one, other) and lacks_a_word(other, one)
+
+
+def lacks_a_word(description: str, name: str) -> bool:
+    """Say whether a name has a word that a description lacks: “Tag 2” for “Tag 1”, and “Don't save” for “Save”."""
     said, shown = ({word for word in words_of(text) if word not in _STOPS} for text in (description, name))
-    return bool(said - shown and shown - said)
+    return not shown <= said
 
 
 def _holds(words: Sequence[str], part: Sequence[str]) -> bool:

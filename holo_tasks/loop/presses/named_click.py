@@ -21,7 +21,7 @@ from holo_tasks.core.elements.named_target import (
     find_mismatch,
     spot_in,
 )
-from holo_tasks.core.elements.target_words import differ_in_words, mentions_field, share_a_word
+from holo_tasks.core.elements.target_words import lacks_a_word, mentions_field, share_a_word
 from holo_tasks.core.prompts.call_to_gesture import to_pixel
 from holo_tasks.core.prompts.tool_calls import AnyCall, ClickCall, DoubleClickCall, DragAndDropCall, WriteAtCall
 from holo_tasks.core.prompts.toolbox import Space
@@ -141,7 +141,7 @@ async def _by_text(reader: ReadsSpots, end: _PressPoint, seen: NewestScreen) -> 
         return None
     spot, beside = read
     shares = share_a_word(end.whole or end.words, spot.texts)
-    if spot.is_bare or (shares and not differ_in_words(end.words, spot.name)):
+    if spot.is_bare or (shares and not lacks_a_word(end.words, spot.name)):
         return end.mismatch(spot, beside)
     mismatch = end.mismatch(spot, await reader.controls(seen.redacted))
     if mismatch is None and spot.is_captioned and mentions_field(end.words):

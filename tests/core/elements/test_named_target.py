@@ -107,11 +107,21 @@ Name column | column header: Size | column header: Name
 Save button | cell: 12 | button: Save
 Save | button: 5 | button: Save
 Save | cell: 円 | cell: Save
+Save button | button: Save as… | button: Save
+Save as | button: Save | button: Save as…
+Delete | menu item: Delete all | menu item: Delete
+'Delete all' menu item | menu item: Delete | menu item: Delete all
+Ada | list item: Ada Miller | list item: Ada
+Name field | text field: Company name | text field: Name
+1002 | cell: 10021 | cell: 1002
+10021 | cell: 1002 | cell: 10021
+Invoice 1 | list item: Invoice 12 | list item: Invoice 1
+Invoice 12 | list item: Invoice 1 | list item: Invoice 12
+2024-05-31 | cell: 2024-05-3 | cell: 2024-05-31
 """
 PASSED = """
 Save | button: Save | button: Delete
 Save button | button: Save | button: Save
-Save button | button: Save as… | button: Save
 Save the form | button: Delete | button: Save
 Delete button next to 'Save' | button: Delete | button: Save
 Delete button next to 'Save' | button: Remove | button: Save
@@ -166,6 +176,13 @@ Save button | button: | button: Save
 Save | button: × | button: Save
 Options | button: Menu | button: Options and settings
 Save changes | button: Delete | button: Save
+Save | button: Save as… | button: Save, button: Save
+Save (as a copy) | button: Save as copy | button: Save
+the save as button | button: Save as… | button: Save
+Save button | link: Save as… | button: Save
+Save in the bar | toggle button: Save as… | button: Save
+1002 | cell: 1 002 | cell: 1002
+Invoice 12 | list item: Invoice 1 2 | list item: Invoice 12
 dark theme | button: Night mode | menu: Theme
 Save, Print and Close buttons | button: Delete | button: Save
 Tab 'Mail' close button | button: Close | tab: Mail
@@ -239,6 +256,17 @@ def test_the_longest_name_counts_and_the_words_of_both_ends_of_a_drag() -> None:
     assert spot is not None
     assert find_mismatch("Save", at, spot, controls, whole="Save to Print") is not None
     assert find_mismatch("Save", at, spot, controls, whole="Delete to Save") is None
+
+
+@pytest.mark.parametrize(
+    ("at", "withheld"),
+    [((100, 300), True), ((300, 100), True), ((300, 300), False), ((100, 500), False), ((104, 300), True)],
+)
+def test_a_longer_name_elsewhere_may_be_the_named_one_in_full(at: tuple[int, int], withheld: bool) -> None:
+    """The window behind a dialog may have a button “Save”, and the dialog one with more words."""
+    far = element("button", "Save changes", Box(*at, 160, 30))
+    tree = placed("button: Save", far)
+    assert (judged("the Save button", tree, far.box.center) is not None) is withheld
 
 
 def test_a_control_that_was_read_from_pixels_has_any_role() -> None:
