@@ -53,10 +53,11 @@ class LeftFields:
 
     def note(self, write: Write, result: TypedText, target: Element | None, before: str) -> None:
         """Keep the field that a text was typed into, as it is after the typing."""
-        if target is None or write.press_enter or result.kind == "cleared":
+        if target is None:
             return
         self.filled = [each for each in self.filled if not is_same(each.field, target)]
-        typed = target.value if result.kind == "exact" and result.held else write.text
+        is_read = result.kind == "exact" and result.by == "accessibility"  # the text may be only a part of the field's
+        typed = target.value if is_read else write.text
         self.filled.append(Filled(target, typed, before))
 
     def look(self, tree: ElementTree, done: Gesture | None, was: ElementTree | None) -> None:
@@ -85,7 +86,7 @@ class LeftFields:
             if not sent and FOCUSED in now.states:
                 continue  # it is still at work
             if not plain(now.value):
-                if not sent and plain(each.field.value) and not self._shows_anew(each.typed, tree):
+                if not sent and not self._shows_anew(each.typed, tree):
                     yield each, now
             elif changed_later(each.typed, now.value, before=each.before, in_cell=now.role == CELL) and (
                 not sent or self._is_same_record(each, now, tree)

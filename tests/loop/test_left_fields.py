@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Pause, Write
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.texts.typed_text import Kind, TypedText, changed_later
+from holo_tasks.core.texts.typed_text import TypedText, changed_later
 from holo_tasks.loop.left_fields import LeftFields
 from holo_tasks.loop.read_back import ReadBack
 from holo_tasks.scripts.playbook import parse_playbook
@@ -49,14 +51,15 @@ def memo(value: str = "rent", name: str = "Memo") -> Element:
 
 def form(*fields: Element) -> ElementTree:
     window = Element(0, "window", "Bank", frozenset({SHOWING, "active"}), Box(0, 0, 400, 300), -1, "bank", 1)
-    return ElementTree((window, *fields), (), complete=True)
+    numbered = (replace(each, id=number) for number, each in enumerate(fields, 1))
+    return ElementTree((window, *numbered), (), complete=True)
 
 
-def filled(typed: str = "Cedar", before: str = "", kind: Kind = "exact", **how: bool) -> LeftFields:
+def filled(typed: str = "Cedar", before: str = "", **how: bool) -> LeftFields:
     """Return the fields after a text was typed into the first one of a form."""
     left, target = LeftFields(), field(typed, FOCUSED)
     write = Write(typed, overwrite=True, **how)
-    left.note(write, TypedText(kind, typed, typed), target, before)
+    left.note(write, TypedText("exact", typed, typed, by="accessibility"), target, before)
     left.look(form(target, memo()), write, None)
     return left
 
@@ -129,22 +132,52 @@ def test_after_a_form_was_sent_only_a_changed_value_in_the_same_record_is_told(d
     assert now("100", memo(), box=Box(10, 90, 200, 20)) == [], "a field of the same name in another window"
 
 
+def test_a_click_on_a_field_sends_nothing_though_the_tree_came_late() -> None:
+    emptied = ["The field ‘Payee’ is empty now and did not keep ‘Cedar’."]
+    assert said(filled(), field(""), memo(), done=Click(BELOW.center)) == emptied
+    without = form(Element(3, "button", "Save", SHOWN, BELOW, 0, "bank", 1))
+    assert said(filled(), field(""), memo(), done=Click(BELOW.center), was=without) == []
+
+
+def test_a_field_that_keeps_the_keyboard_is_compared_when_it_is_left() -> None:
+    left = filled()
+    assert said(left, field("Cedar", FOCUSED), memo()) == []
+    assert said(left, memo()) == [], "the field is out of sight"
+    assert said(left, field("Cedar Foods"), memo()) == [TOLD]
+
+
+@pytest.mark.parametrize(("later", "told"), [("48", False), ("48.00", False), ("12", True), ("", False), ("4", True)])
+def test_a_field_whose_program_did_not_tell_its_text_is_known_from_before(later: str, told: bool) -> None:
+    left = LeftFields()
+    left.note(Write("48", overwrite=True), TypedText("exact", "48", "48", by="text"), field("", FOCUSED), "")
+    assert bool(said(left, field(later), memo())) is told
+
+
+def test_a_part_of_a_text_that_stays_is_not_told() -> None:
+    """The other digits of the text are in other fields."""
+    left = LeftFields()
+    left.note(Write("42"), TypedText("unread", "42"), field("4"), "")
+    assert said(left, field("4"), memo()) == []
+    left.note(Write("x"), TypedText("unread", "x"), None, "")
+    assert len(left.filled) == 1
+
+
 def test_an_edited_field_and_one_that_is_filled_again_are_not_told() -> None:
     left = filled("5")
     assert said(left, field("6", FOCUSED), memo(), done=Hotkey(("up",))) == []
     assert said(left, field("6"), memo()) == []
     left = filled("5")
     more = field("50", FOCUSED)
-    left.note(Write("0"), TypedText("exact", "0", "50"), more, "5")
+    left.note(Write("0"), TypedText("exact", "0", "50", by="accessibility"), more, "5")
     assert said(left, more, memo(), done=Write("0")) == []
     assert said(left, field("50.00"), memo()) == []
     assert len(left.filled) == 1
     assert said(left, field("20"), memo()) == ["The field ‘Payee’ now holds ‘20’, not ‘50’."]
 
 
-@pytest.mark.parametrize(("kind", "how"), [("cleared", {}), ("exact", {"press_enter": True})])
-def test_a_text_that_was_sent_with_its_field_is_not_kept(kind: Kind, how: dict[str, bool]) -> None:
-    assert filled(kind=kind, **how).filled == []
+def test_a_text_that_was_sent_with_its_field_is_not_kept() -> None:
+    assert len(filled().filled) == 1
+    assert filled("Cedar\n").filled == filled(press_enter=True).filled == []
 
 
 def test_a_person_at_the_screen_ends_the_comparison() -> None:
