@@ -1,4 +1,4 @@
-/* Fields of Swing, which tells nothing of its elements; what they hold is written to a file.
+/* Fields of Swing; what the first two hold is written to a file.
 
 java FieldsSwing.java FILE */
 
@@ -29,13 +29,16 @@ public class FieldsSwing {
             masked.setColumns(20);
             JFormattedTextField number = new JFormattedTextField(NumberFormat.getIntegerInstance(Locale.US));
             number.setColumns(20);
+            JFormattedTextField money = new JFormattedTextField(NumberFormat.getCurrencyInstance(Locale.US));
+            money.setColumns(20);
             JPanel panel = new JPanel();
             panel.add(plain);
             panel.add(masked);
             panel.add(number);
+            panel.add(money);
             JFrame frame = new JFrame("Fields");
             frame.add(panel);
-            frame.setSize(400, 200);
+            frame.setSize(400, 240);
             frame.setDefaultCloseOperation(JFrame.EXIT_ON_CLOSE);
             frame.setVisible(true);
             new Timer(50, event -> {
