@@ -163,9 +163,7 @@ def _is_clear(subject: Subject, at: Point, spot: Spot, named: Control, *, alone:
         return True
     if named.name.strip().isdigit() and not spot.name.isdigit():
         return False
-    if _are_twins(subject, spot, named):
-        return True
-    return _has_letters(spot.name) or (bool(words_of(spot.name)) and spot.role in BUTTONS)
+    return _are_twins(subject, spot, named) or _has_letters(spot.name)
 
 
 def _has_letters(name: str) -> bool:
@@ -205,7 +203,7 @@ def _is_one_longer(description: str, subject: Subject, spot: Spot, named: Contro
     in_column = abs(spot.box.left - named.box.left) <= ALIGNED or abs(across) <= ALIGNED
     return (
         (is_longer or (bool(mine) and mine < words))
-        and (subject.is_sure and spot.role == named.role and not named.is_by_label)
+        and (subject.is_sure and spot.role == named.role)
         and (in_column or abs(down) <= ALIGNED)
         and max(abs(across), abs(down)) <= BESIDE
     )

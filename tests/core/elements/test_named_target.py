@@ -180,7 +180,9 @@ Save | button: Save as… | button: Save, button: Save
 Save (as a copy) | button: Save as copy | button: Save
 the save as button | button: Save as… | button: Save
 Save button | link: Save as… | button: Save
-Save in the bar | toggle button: Save as… | button: Save
+Save in the bar | button: Save as… | button: Save
+Save button | toggle button: Save as… | button: Save
+Delete button for all | button: Delete all | button: Delete
 1002 | cell: 1 002 | cell: 1002
 Invoice 12 | list item: Invoice 1 2 | list item: Invoice 12
 dark theme | button: Night mode | menu: Theme
@@ -259,14 +261,60 @@ def test_the_longest_name_counts_and_the_words_of_both_ends_of_a_drag() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "withheld"),
-    [((100, 300), True), ((300, 100), True), ((300, 300), False), ((100, 500), False), ((104, 300), True)],
+    ("box", "withheld"),
+    [
+        (Box(100, 300, 160, 30), True),
+        (Box(300, 100, 160, 30), True),
+        (Box(104, 300, 240, 30), True),  # below it, as in a menu
+        (Box(60, 300, 240, 30), True),  # the middle of it below
+        (Box(300, 300, 160, 30), False),
+        (Box(100, 500, 160, 30), False),
+        (Box(600, 100, 160, 30), False),
+    ],
 )
-def test_a_longer_name_elsewhere_may_be_the_named_one_in_full(at: tuple[int, int], withheld: bool) -> None:
+def test_a_longer_name_elsewhere_may_be_the_named_one_in_full(box: Box, withheld: bool) -> None:
     """The window behind a dialog may have a button “Save”, and the dialog one with more words."""
-    far = element("button", "Save changes", Box(*at, 160, 30))
-    tree = placed("button: Save", far)
-    assert (judged("the Save button", tree, far.box.center) is not None) is withheld
+    tree = placed("button: Save", element("button", "Save changes", box))
+    assert (judged("the Save button", tree, box.center) is not None) is withheld
+    tree = placed("button: Page", element("button", "Page 2", box))
+    assert (judged("the Page button", tree, box.center) is not None) is withheld
+
+
+def test_a_control_without_a_name_may_be_the_named_one_though_its_label_has_fewer_words() -> None:
+    named, box = Control("Save as", "button", Box(0, 0, 90, 30), 1), Box(0, 50, 90, 30)
+    for name, withheld in (("", False), ("Save", True)):
+        spot = Spot(name, "button", box, ("Save",))
+        assert (find_mismatch("Save as", box.center, spot, [named]) is not None) is withheld
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "withheld"), [("×", "button", False), ("Edit", "button", True), ("Edit", "link", False)]
+)
+def test_a_control_in_a_row_may_be_what_the_name_of_the_row_means_unless_a_button_says_otherwise(
+    name: str, role: str, withheld: bool
+) -> None:
+    tree = placed("list item: Miller", element(role, name, Box(400, 100, 40, 30)))
+    assert (judged("Miller", tree, Point(420, 115)) is not None) is withheld
+
+
+@pytest.mark.parametrize(
+    ("wide", "high", "far", "off"),
+    [
+        (160, 30, 1, None),
+        (160, 30, 2, "2 px to the right of"),
+        (160, 30, 12, "12 px to the right of"),
+        (160, 30, 13, ""),
+        (400, 80, 5, "5 px to the right of"),
+        (401, 30, 5, ""),
+        (160, 81, 5, ""),
+    ],
+)
+def test_a_point_on_bare_ground_2_to_12_pixels_beside_a_small_control_is_a_miss(
+    wide: int, high: int, far: int, off: str | None
+) -> None:
+    tree = placed(element("button", "Save", Box(100, 100, wide, high)), "button: Print", "button: Close")
+    found = judged("Save", tree, Point(100 + wide - 1 + far, 110))
+    assert (None if found is None else found.off) == off
 
 
 def test_a_control_that_was_read_from_pixels_has_any_role() -> None:

@@ -360,11 +360,3 @@ LAYOUTS: dict[str, tuple[str, tuple[int, int], list[Element], bool]] = {
 def test_what_stands_around_a_point_is_looked_at(layout: str) -> None:
     words, (x, y), elements, withheld = LAYOUTS[layout]
     assert (judged(words, tree_of(window(SCREEN, "Orders"), *elements), Point(x, y)) is not None) == withheld
-
-
-@pytest.mark.parametrize(("size", "off"), [((100, 30), "5 px to the left of"), ((500, 30), ""), ((100, 90), "")])
-def test_only_a_small_control_is_missed_by_some_pixels(size: tuple[int, int], off: str) -> None:
-    controls = place("button", "Save", 100, 100, *size), place("button", "Delete", 700, 100)
-    found = judged("Save", tree_of(window(SCREEN, "Orders"), *controls), Point(95, 110))
-    assert found is not None
-    assert found.off == off
