@@ -7,18 +7,26 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.known_elements import TextFilter, as_it_is
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Pause, Write
+from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.typed_text import TypedText, changed_later
+from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.left_fields import LeftFields
-from holo_tasks.loop.read_back import ReadBack
+from holo_tasks.loop.read_back import SHOWS, ReadBack
+from holo_tasks.safety.masking.places import FixedRegions
+from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.vision.screen_text import Sight
 from tests.support.deciding import decided
+from tests.support.element_trees import TellsTree
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.shots import MemoryModel, a_step, as_model, walk_of
 
 TEXT = """
 name: payments
@@ -252,6 +260,34 @@ def test_a_program_that_puts_the_old_text_back_has_not_taken_the_new_one(
 ) -> None:
     assert changed_later(typed, held, before=before) is differs
     assert bool(said(filled(typed, before), field(held), memo())) is differs
+
+
+@pytest.mark.parametrize(
+    ("mask", "text_filter", "told"),
+    [
+        (BUTTON, as_it_is, True),
+        (PLACE, as_it_is, False),
+        (BUTTON, lambda text: text.replace("Foods", "…"), False),
+    ],
+)
+async def test_a_change_is_told_unless_it_is_masked(mask: Box, text_filter: TextFilter, told: bool) -> None:
+    tells = TellsTree(form(field("", FOCUSED), memo()))
+    desktop = PaintedDesktop()
+    walk = walk_of(
+        as_model(MemoryModel([])), desktop=desktop, redactor=Painter([FixedRegions([Mask("customer", mask)])])
+    )
+    walk.services = replace(walk.services, elements=Elements(tells, text_filter))
+    said = []
+    await walk.look()
+    for step, value in ((a_step("write", content="Cedar"), "Cedar"), (a_step("hotkey", keys=["tab"]), "Cedar Foods")):
+        before = walk.seen
+        assert before is not None
+        await walk.act(step)
+        tells.told = form(field(value, *[FOCUSED] * (value == "Cedar")), memo())
+        said.append(await walk.verify(before, step.tool_call, started_s=0.0))
+    assert "The field" not in said[0]
+    assert (TOLD in said[1]) is told
+    assert walk.typed.problem(wrote=False) == (f"{TOLD} {SHOWS}" if told else "")
 
 
 async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
