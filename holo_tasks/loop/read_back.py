@@ -124,9 +124,10 @@ class ReadBack:
                 self.left.note(write, self.result, self.target or self._aimed, self.before)
         return said + await self._look_at_left(services, after, done)
 
-    def problem(self, *, wrote: bool) -> str:
-        """Return the error of a script about its last step; empty if there is none. ``wrote`` is whether it typed."""
-        found = self.result.problem if wrote and self.result is not None else ""
+    @property
+    def problem(self) -> str:
+        """The error of a script about its last step; empty if there is none."""
+        found = "" if self.result is None else self.result.problem
         return found or next((f"{filled.sentence(now.value)} {SHOWS}" for filled, now in self.left.found), "")
 
     async def _read(
@@ -206,7 +207,6 @@ class ReadBack:
         self.target, self.before = element, held.before
         reported = redacted_element(now, element, after.masks, elements.text_filter, unseen=elements.unseen)
         if (reported.value, elements.text_filter(held.before)) != (element.value, held.before):
-            self.target = self._aimed = None
             return TypedText("unread", why="something of the field is masked")
         if write.overwrite and not moves_on(write):
             told = partial(redacted_element, now, masks=after.masks, text_filter=elements.text_filter)

@@ -163,7 +163,7 @@ def values_of(function: Function, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_back(result: StepResult, walk: Walk) -> StepResult:
     """Return the outcome of a step, as an error if a field that was typed into holds another text."""
-    wrong = "" if result.is_error else walk.typed.problem(wrote=result.tool_name == "write")
+    wrong = "" if result.is_error else walk.typed.problem
     return replace(result, text=wrong, is_error=True) if wrong else result
 
 

@@ -287,7 +287,7 @@ async def test_a_change_is_told_unless_it_is_masked(mask: Box, text_filter: Text
         said.append(await walk.verify(before, step.tool_call, started_s=0.0))
     assert "The field" not in said[0]
     assert (TOLD in said[1]) is told
-    assert walk.typed.problem(wrote=False) == (f"{TOLD} {SHOWS}" if told else "")
+    assert walk.typed.problem == (f"{TOLD} {SHOWS}" if told else "")
 
 
 async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:

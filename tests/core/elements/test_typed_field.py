@@ -47,6 +47,41 @@ def test_password_fields_and_terminals_are_not_read() -> None:
         assert field_now(form(focused(one)), ENTERED, form(focused(replace(one, value="x")))) is None
 
 
+def test_no_field_is_read_after_a_password_although_the_program_moved_on_to_it() -> None:
+    pin, name = replace(focused(field("Pin")), protected=True), field("Name", SECOND)
+    for how in (TYPED, ENTERED, Write("App\t")):
+        assert field_now(form(pin, name), how, form(replace(pin, states=name.states), focused(name))) is None
+
+
+def test_a_field_that_hides_its_text_later_or_is_out_of_sight_is_not_read() -> None:
+    before = form(focused(field("Name")))
+    assert field_now(before, ENTERED, form(replace(field("Name", value="x"), protected=True))) is None
+    assert field_now(before, ENTERED, form(replace(field("Name", value="x"), states=frozenset({"editable"})))) is None
+
+
+def test_tab_and_a_line_break_leave_the_field_as_enter_does() -> None:
+    for text in ("App\t", "App\n", "App\r"):
+        after = form(field("Name", value="App"), focused(field("City", SECOND, "x")))
+        found = field_now(form(focused(field("Name")), field("City", SECOND)), Write(text), after)
+        assert found is not None
+        assert (found.element.value, found.moved_on) == ("App", False)
+
+
+def test_a_field_without_a_name_that_moved_is_known_by_the_keyboard_alone() -> None:
+    before, moved = form(focused(field(""))), field("", SECOND, "App")
+    assert field_now(before, ENTERED, form(moved)) is None
+    found = field_now(before, ENTERED, form(focused(moved)))
+    assert found is not None
+    assert found.element.value == "App"
+
+
+def test_another_cell_at_the_place_of_the_first_one_is_not_read() -> None:
+    """The sheet may have scrolled by a row."""
+    cell = field("A1", role="cell")
+    assert field_now(form(focused(cell)), ENTERED, form(field("A2", value="7", role="cell"))) is None
+    assert field_now(form(focused(cell)), ENTERED, form(field("A1", value="7", role="cell"))) is not None
+
+
 def test_boxes_that_pass_the_keyboard_on_are_told_from_a_field_that_cuts_off() -> None:
     before = form(focused(field("1")), field("2", SECOND))
     found = field_now(before, TYPED, form(field("1", value="A"), focused(field("2", SECOND, "p"))))
