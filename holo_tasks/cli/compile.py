@@ -27,6 +27,10 @@ from holo_tasks.vision.ocr_reader import Reader
 KEY = "give each item a key (`run --token`, or key= of a sub-goal), or compile a probe"
 AGAIN = f"the playbook does not know whether an item was done before: if its steps change something, {KEY}"
 FIRST_SCREEN = f"the playbook looks for an earlier item on its first screen only: if items may be out of view, {KEY}"
+REPEATS = (
+    "`holo-tasks run` says whether it did the same values before, and does them again: to prevent it, write "
+    f"`again: refuse` into the file, or {KEY}"
+)
 
 
 def compile_traces(
@@ -130,8 +134,8 @@ def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
         said.append(f"no step uses {', '.join(made.unused)}: the playbook does the same for every such value")
     if made.probe:
         said.append(f"its probe {made.probe} looks for the effect")
-    elif told := _told_of_repetition(out, made.goal):
-        said.append(told)
+    else:
+        said += _told_of_repetition(out, made.goal)
     said += [f"step {one.step} takes the model: {one.why}" for one in made.by_model]
     if made.left_out:
         said.append(f"{made.left_out} steps of the runs were detours and are left out")
@@ -146,14 +150,14 @@ def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
     return said
 
 
-def _told_of_repetition(file: Path, goal: str) -> str:
+def _told_of_repetition(file: Path, name: str) -> list[str]:
     """Return what to say of a playbook that types values of an item, so that it may enter the item twice."""
     playbook = load_playbook(file)
-    if playbook.goals[goal].absent:
-        return FIRST_SCREEN
-    done = [action for rule in playbook.rules_of(goal) for action in rule.do]
+    goal = playbook.goals[name]
+    done = [action for rule in playbook.rules_of(name) for action in rule.do]
     types = any(PLACEHOLDER.search(action.write.text) for action in done if action.write is not None)
-    return AGAIN if types else ""
+    repetition = REPEATS if goal.again else AGAIN if types and not goal.absent else ""
+    return [*filter(None, (FIRST_SCREEN if goal.absent else "", repetition))]
 
 
 def _as_json(made: Compiled, out: Path, verified: Sequence[tuple[Trace, str]]) -> str:

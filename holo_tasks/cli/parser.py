@@ -196,6 +196,8 @@ def _add_replay(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--heal", choices=("off", "propose", "apply"), help=text)
     run.add_argument("--playbook-only", action="store_true", help="end if the playbook does not fit: call no model")
+    text = "do values that the playbook refuses because it did them before (`again: refuse` in its file)"
+    run.add_argument("--again", action="store_true", help=text)
 
 
 def _add_screen(run: _Parser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.read_pictures import ReadPicture
@@ -58,6 +59,17 @@ def without_entered(texts: Sequence[str], later: Sequence[RecordedStep], values:
     typed = {templated(str(one.arguments[TYPING[one.tool]]), values) for one in later if one.tool in TYPING}
     others = [text for text in texts if text.strip("*") not in typed]
     return others or [text for text in texts if text in typed]
+
+
+def enters_an_item(steps: Sequence[RecordedStep], values: Mapping[str, Value], answer: Mapping[str, Any]) -> bool:
+    """Return whether steps type several values of the item into one form, which a second replay would enter again.
+
+    An ``answer`` that reads a value from a table or beside a label belongs to a search, which does no harm.
+    """
+    if any("line" not in read for read in answer.get("read", {}).values()):
+        return False
+    forms = [[text for text in form if PLACEHOLDER.search(templated(text, values))] for form in _forms(steps)]
+    return any(len({*form}) > 1 for form in forms)
 
 
 def screens_at_ends(

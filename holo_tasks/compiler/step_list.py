@@ -25,7 +25,7 @@ from holo_tasks.compiler.build import (
 )
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
-from holo_tasks.compiler.new_items import entered_values, screens_at_ends, without_entered
+from holo_tasks.compiler.new_items import entered_values, enters_an_item, screens_at_ends, without_entered
 from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
@@ -102,16 +102,17 @@ class StepsBuilder(Builder):
         ends = screens_at_ends(self.recordings, self.parameters.values, self.seen)
         absent = entered_values([step for _, step in path], [] if lists else ends, self.parameters.kinds)
         used = self.parameters.used_in(repr([steps, once, absent]))
-        told = {"params": used, "lists": lists, "dialogs": self._dialogs(path), "press_once": once, "absent": absent}
-        return BuiltGoal(
-            {
-                **{key: value for key, value in told.items() if value or (key == "dialogs" and value is not None)},
-                "steps": steps,
-            },
-            unread,
-            (*self.by_model,),
-            items,
-        )
+        enters = enters_an_item([step for _, step in path], self.parameters.values[0], answer)
+        told = {
+            "params": used,
+            "lists": lists,
+            "dialogs": self._dialogs(path),
+            "press_once": once,
+            "absent": absent,
+            "again": "tell" if enters else "",
+        }
+        kept = {key: value for key, value in told.items() if value or (key == "dialogs" and value is not None)}
+        return BuiltGoal({**kept, "steps": steps}, unread, (*self.by_model,), items)
 
     def _in_loop(
         self, steps: list[dict[str, Any]], once: Sequence[str]

@@ -56,6 +56,7 @@ Screens = Annotated[tuple[Conditions, ...], BeforeValidator(_lists)]
 
 Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
 RuleName = Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+Again = Literal["refuse", "tell"]
 
 
 class BadPlaybook(InvalidUsage):
@@ -292,6 +293,10 @@ class Goal(Part):
     press_once: Labels = Field(default=(), description="labels that every layer presses once only")
     absent: Labels = Field(
         default=(), description="texts that name a new item: one on the screen before the first step stops the goal"
+    )
+    again: Again | None = Field(
+        default=None,
+        description="what `holo-tasks run` does with values that it did before: refuse, or tell and do them again",
     )
     at_limit: dict[str, Any] | str = Field(
         default="The rehearsal model was stopped before it was done.",

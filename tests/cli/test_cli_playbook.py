@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from holo_tasks.audit import Destination
+from holo_tasks.cli.run_command.earlier_replay import digest_of_replay, earlier_replay, keep_this_replay
+from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
 from holo_tasks.core.events import SubgoalOpened
+from holo_tasks.models.profile import profile_for
+from holo_tasks.run.run_options import RunOptions
+from holo_tasks.scripts.playbook import Again, Playbook, parse_playbook
+from holo_tasks.scripts.script import Script
 from tests.support.agents import events
 from tests.support.command_line import CommandLine, InProcess
 from tests.support.scripted_model import ScriptedModel, step
@@ -17,6 +26,7 @@ name: counting
 goals:
   press:
     params: {who: text}
+    again: refuse
     rules:
       - id: answer
         screen: [Count]
@@ -62,6 +72,10 @@ def test_a_playbook_finishes_the_goal_without_a_model(
     assert (tmp_path / "clicks").read_text() == "1"
     (opened,) = (event for event in events(ended.told["trace"]) if isinstance(event, SubgoalOpened))
     assert opened.playbook == f"press {hashlib.sha256(playbook.read_bytes()).hexdigest()}"
+    again = cli("run", "Press it.", *given, "--playbook-only", "--app", app, "--allow", "act", "--json", env=env)
+    assert (again.code, again.told["status"], again.told["trace"]) == (11, "needs_person", ended.told["trace"])
+    assert "was done with the same values" in again.complaint
+    assert (tmp_path / "clicks").read_text() == "1"
 
 
 @pytest.mark.desktop
@@ -77,12 +91,87 @@ def test_an_unmatched_screen_is_left_to_the_model_or_ends_the_run(cli: CommandLi
     assert "has no rule of goal 'other' for this screen" in ended.complaint
 
 
+def of_replay(home: Path, again: Again | None, app: str = "xterm", key: str = "", **more: Any) -> Settings:
+    values = {"who": "Zoë", **more.pop("values", {})}
+    replay = Replay(
+        Script(counted(), "press", who="Zoë"), values, False, again, digest_of_replay("c#press", values, app)
+    )
+    return Settings(
+        "Press it.",
+        "http://127.0.0.1:9/v1",
+        profile_for("rehearsal"),
+        Destination.parse(str(home / "runs")),
+        home=home,
+        options=RunOptions(key=key),
+        playbook=replace(replay, **more),
+    )
+
+
+def counted() -> Playbook:
+    return parse_playbook(PLAYBOOK)
+
+
+ANSWERED = Outcome("answered", 0, "1", 2, 0, "the trace", None)
+
+
+def test_the_same_values_are_refused_the_second_time_unless_the_user_wants_them_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = of_replay(tmp_path, "refuse")
+    assert earlier_replay(first) is None
+    keep_this_replay(first, replace(ANSWERED, status="needs_person", exit_code=11))
+    assert earlier_replay(first) is None, "a run that did not answer is not done"
+    keep_this_replay(first, ANSWERED)
+    second = earlier_replay(of_replay(tmp_path, "refuse"))
+    assert second is not None
+    assert (second.exit_code, second.trace) == (11, "the trace")
+    assert "--again" in second.message
+    assert not capsys.readouterr().err
+    assert earlier_replay(of_replay(tmp_path, "refuse", repeats=True)) is None
+    assert "does them again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"values": {"who": "Zoe"}},
+        {"app": "xterm -e vi"},
+        {"key": "Z-1"},
+        {"again": None},
+    ],
+)
+def test_other_values_another_program_a_key_and_a_playbook_that_does_no_harm_are_not_refused(
+    tmp_path: Path, other: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep_this_replay(of_replay(tmp_path, "refuse"), ANSWERED)
+    assert earlier_replay(of_replay(tmp_path, **{"again": "refuse", **other})) is None
+    assert not capsys.readouterr().err
+
+
+def test_values_that_may_rightly_come_again_are_only_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert earlier_replay(of_replay(tmp_path, "tell")) is None
+        keep_this_replay(of_replay(tmp_path, "tell"), ANSWERED)
+    assert capsys.readouterr().err.count("was done with the same values") == 1
+
+
+def test_a_relative_file_of_another_folder_is_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for name in ("may", "june"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "book.xhb").touch()
+        monkeypatch.chdir(tmp_path / name)
+        found += [digest_of_replay("c#press", {}, "homebank book.xhb"), digest_of_replay("c#press", {}, "homebank")]
+    assert len({*found}) == 3
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (("--set", "who=me"), "add --playbook FILE.yaml"),
         (("--playbook-only",), "add --playbook FILE.yaml"),
         (("--heal", "apply"), "add --playbook FILE.yaml"),
+        (("--again",), "add --playbook FILE.yaml"),
         (("--playbook", "{}#press"), "who: is not given"),
         (("--playbook", "{}#press", "--set", "who"), "--set takes NAME=VALUE"),
         (("--playbook", "{}", "--set", "who=me"), "has no goal ''; it has: press, other"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.cli.compile import AGAIN, FIRST_SCREEN
-from holo_tasks.compiler.new_items import entered_values, without_entered
+from holo_tasks.compiler.new_items import entered_values, enters_an_item, without_entered
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.geometry import Box, Size
@@ -137,6 +137,29 @@ def test_a_number_with_letters_names_one_item(typed: str) -> None:
 def test_a_date_a_period_a_standard_or_an_amount_belongs_to_many_items(typed: str) -> None:
     shown = [(screen("R-0901"), screen(typed), {**VALUES, "number": typed})]
     assert entered_values((step("write", content=typed), TAB, CUSTOMER), shown, KINDS) == []
+
+
+SEARCHED = step("write", content="R-1002", press_enter=True)
+MEMO = step("write", content="two keys")
+MEMORY = {**VALUES, "memo": "two keys"}
+TABLE = {"read": {"total": {"row": "{number}", "column": "Total"}}, "answer": "{total}"}
+STORED = {"read": {"answer": {"line": r"(Stored as S-\d+)"}}, "answer": "{answer}"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "answer", "enters"),
+    [
+        pytest.param((NUMBER, TAB, CUSTOMER), {"answer": "done"}, True, id="a new item"),
+        pytest.param((CUSTOMER, FIELD, NUMBER, TAB, MEMO), STORED, True, id="stored under a number"),
+        pytest.param((SEARCHED, FIELD, MEMO), {"answer": "done"}, False, id="a change of an item that was searched"),
+        pytest.param((NUMBER, TAB, CUSTOMER), TABLE, False, id="a search for two values"),
+        pytest.param((NUMBER, TAB, step("write", content="fixed")), {"answer": "done"}, False, id="a fixed text"),
+    ],
+)
+def test_several_values_in_one_form_enter_an_item(
+    steps: tuple[RecordedStep, ...], answer: dict[str, Any], enters: bool
+) -> None:
+    assert enters_an_item(steps, MEMORY, answer) == enters
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def run_command(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from holo_tasks.cli.exit import run
+    from holo_tasks.cli.run_command.earlier_replay import earlier_replay, keep_this_replay
     from holo_tasks.cli.run_command.settings import already_done
     from holo_tasks.cli.verify import ready
     from holo_tasks.machine.patience import retry_while_unavailable, tells
@@ -70,7 +71,7 @@ def run_command(options: argparse.Namespace) -> int:
     if stays:
         local_only.check_run(settings.base_url, settings.audit, url)
     retry_while_unavailable(settings.audit.check)
-    if done := retry_while_unavailable(lambda: already_done(settings)):
+    if done := retry_while_unavailable(lambda: already_done(settings) or earlier_replay(settings)):
         return _print_outcome(done, as_json=options.json, replayed=options.playbook is not None)
     ready(settings.home)
     if not options.json:
@@ -91,6 +92,7 @@ def run_command(options: argparse.Namespace) -> int:
     finally:
         if server is not None:
             server.stop()
+    keep_this_replay(settings, outcome)
     return _print_outcome(outcome, as_json=options.json, replayed=options.playbook is not None)
 
 
@@ -187,8 +189,8 @@ def check(options: argparse.Namespace) -> None:
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
     _desktop(options, {})
-    if options.playbook is None and (options.set or options.playbook_only or options.heal):
-        raise InvalidUsage("--set, --heal and --playbook-only need a playbook: add --playbook FILE.yaml.")
+    if options.playbook is None and (options.set or options.playbook_only or options.heal or options.again):
+        raise InvalidUsage("--set, --heal, --again and --playbook-only need a playbook: add --playbook FILE.yaml.")
 
 
 def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> VirtualDesktop | AttachedDesktop:
@@ -449,6 +451,7 @@ def _replay(options: argparse.Namespace) -> Replay | None:
     """Return the playbook of ``--playbook`` with its values, or ``None``. Raises `InvalidUsage` for wrong ones."""
     if options.playbook is None:
         return None
+    from holo_tasks.cli.run_command.earlier_replay import digest_of_replay
     from holo_tasks.cli.run_command.settings import Replay
     from holo_tasks.scripts.playbook import load_playbook
     from holo_tasks.scripts.script import Script
@@ -463,7 +466,9 @@ def _replay(options: argparse.Namespace) -> Replay | None:
     kinds = playbook.goals[goal].params if goal in playbook.goals else {}
     given = {name: _BOOLEANS.get(text, text) if kinds.get(name) == "bool" else text for name, text in values.items()}
     script = Script(Path(file), goal, **given).healing(options.heal or "propose")
-    return Replay(script, values, only=options.playbook_only)
+    digest = digest_of_replay(f"{playbook.name}#{goal}", values, options.app)
+    again = playbook.goals[goal].again
+    return Replay(script, values, options.playbook_only, again, digest, repeats=options.again)
 
 
 def rules_of(path: Path | None) -> Rules | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
     from holo_tasks.safety.database.store import Store
     from holo_tasks.safety.records.ledger import Finished, Ledger, WorkIdentity
+    from holo_tasks.scripts.playbook import Again
     from holo_tasks.scripts.script import Script
 
 GOAL = "run"
@@ -33,11 +34,18 @@ GOAL = "run"
 
 @dataclass(frozen=True)
 class Replay:
-    """A playbook with its values. It works before the model, or instead of it if ``only`` is true."""
+    """A playbook with its values. It works before the model, or instead of it if ``only`` is true.
+
+    ``again`` is what the playbook says about values that were done before, which ``digest`` identifies. With
+    ``repeats``, they are done again.
+    """
 
     script: Script
     values: Mapping[str, str]
     only: bool = False
+    again: Again | None = None
+    digest: str = ""
+    repeats: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,58 @@
+"""Refuse values of a playbook that `holo-tasks run` did before, or say that it did them before.
+
+A playbook enters an item again without notice if its program does not show the item. `again:` in the playbook says
+whether the command refuses such values or only tells. A ``--token`` replaces this check.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from datetime import datetime
+
+from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
+from holo_tasks.core.errors import InvalidUsage, NeedsPerson
+from holo_tasks.core.input_digest import digest_of
+from holo_tasks.machine.output import say
+
+
+def digest_of_replay(playbook: str, values: object, app: str | None) -> str:
+    """Return the digest of a playbook's goal, its values and the program with its files."""
+    try:
+        words = shlex.split(app or "")
+    except ValueError:
+        words = [app or ""]
+    # The same relative path in another folder is another file.
+    program = [os.path.realpath(word) if os.path.exists(word) else word for word in words]  # noqa: PTH110
+    return digest_of({"playbook": playbook, "values": values, "program": program})
+
+
+def earlier_replay(settings: Settings) -> Outcome | None:
+    """Return the outcome of a replay that is refused, else ``None``. Print a note if the values were done before."""
+    from holo_tasks.safety.records.replays import find_replay
+
+    replay = settings.playbook
+    if replay is None or replay.again is None or settings.options.key:
+        return None
+    found = find_replay(settings.store, replay.digest)
+    if found is None:
+        return None
+    done = f"This playbook was done with the same values at {found.result}. Trace: {found.trace}."
+    if replay.again == "tell" or replay.repeats:
+        say(f"note: {done} This run does them again.")
+        return None
+    said = f"{done} Nothing was done now: look whether the item is there, and add --again to enter it once more."
+    return Outcome("needs_person", NeedsPerson.exit_code, None, 0, 0, found.trace, None, said)
+
+
+def keep_this_replay(settings: Settings, outcome: Outcome) -> None:
+    """Record the values of a replay that answered. If the database is away, print that they are not recorded."""
+    from holo_tasks.safety.records.replays import keep_replay
+
+    replay: Replay | None = settings.playbook
+    if replay is None or replay.again is None or outcome.status != "answered":
+        return
+    try:
+        keep_replay(settings.store, replay.digest, f"{datetime.now():%Y-%m-%d %H:%M}", outcome.trace or "")
+    except InvalidUsage as error:
+        say(f"note: the values of this run are not recorded, so a second run of them is not noticed. {error}")
