@@ -273,11 +273,36 @@ def _varying(text: str) -> str:
     return found + _loosely(text[end:])
 
 
-def reads_like_error(first: Sight, one: RecordedAnswer) -> bool:
-    """Return whether the last screen of a recording, which answered, has a new text that reads like an error."""
-    texts = (line.text for line in one.sight.lines)
-    said = [text for text in texts if says_failure(PLACEHOLDER.sub(" ", templated(text, one.values)))]
-    return any(not first.has(text) for text in said)
+_NUMBER = re.compile(
+    r"(\{[a-z_][a-z0-9_]*(?::[^{}]+)?\}|\b(?:code|err(?:no|or|eur)?|fehler|fout)\W{0,2}\d+)|\d(?:[\d.,:]*\d)?",
+    re.IGNORECASE,
+)
+"""A number; or, as its group, a value of the item or the number of an error, which tells it from other errors."""
+
+
+def errors_at_end(first: Sight, one: RecordedAnswer) -> list[str]:
+    """Return the new texts that read like an error on the last screen of a recording, which answered nevertheless.
+
+    They have parameters in place of the item's values, and ``*`` in place of numbers. A text that goes on in the lines
+    below it is returned with and without them.
+    """
+    new = [line for line in one.sight.lines if not first.has(line.text)]
+    found: list[str] = []
+    for line in new:
+        text = templated(line.text.strip(), one.values)
+        if says_failure(PLACEHOLDER.sub(" ", text)):
+            whole = " ".join([line.text.strip(), *(each.text.strip() for each in _continued(line, new))])
+            found += [text, templated(whole, one.values)]
+    return [*dict.fromkeys(_NUMBER.sub(lambda number: number[1] or "*", text) for text in found)]
+
+
+def _continued(line: Line, lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines directly below a line and at its left edge, which may go on with its text."""
+    for below in sorted(lines, key=lambda each: each.box.top):
+        gap = below.box.top - line.box.bottom
+        if below is not line and abs(below.box.left - line.box.left) <= line.box.height and 0 <= gap < line.box.height:
+            yield below
+            line = below
 
 
 def is_message(text: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from holo_tasks.compiler.answers import LEAST_WORDS, Answer, RecordedAnswer, answer_of, is_message, reads_like_error
+from holo_tasks.compiler.answers import LEAST_WORDS, Answer, RecordedAnswer, answer_of, errors_at_end, is_message
 from holo_tasks.compiler.build import (
     MOST_PATIENCE,
     MOST_SIGNS,
@@ -486,8 +486,14 @@ class StepsBuilder(Builder):
             if all((read_values({name: read}, sight, values) or {}).get(name) is None for sight, values in pairs):
                 reads[name]["new"] = True
         firsts = [self.seen[one.steps[0].before.sha256].sight for one in self.recordings]
-        errors = {"allow_errors": True} if any(map(reads_like_error, firsts, given)) else {}
-        return {**told, **({"read": reads} if reads else {}), **errors, "answer": answer.content}, ()
+        said = [text for first, one in zip(firsts, given, strict=True) for text in errors_at_end(first, one)]
+        errors = [text for text in dict.fromkeys(said) if not is_of_item(text, self._private)]
+        return {
+            **told,
+            **({"read": reads} if reads else {}),
+            **({"allow_errors": errors} if errors else {}),
+            "answer": answer.content,
+        }, ()
 
     def _with_end(
         self,

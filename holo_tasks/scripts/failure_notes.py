@@ -6,14 +6,14 @@ messages. A text that was there before the first step says nothing about the ste
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from holo_tasks.core.elements.elements import TEXTS, Element, ElementTree
 from holo_tasks.core.elements.typed_field import EDITABLE
 from holo_tasks.core.texts.failure_words import says_failure
 from holo_tasks.core.texts.typed_text import quoted
-from holo_tasks.scripts.values import Value
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.scripts.values import Value, label_of
+from holo_tasks.vision.screen_text import Sight, matches
 
 MESSAGES = TEXTS | {"text field", "alert", "notification", "status bar", "panel", "info bar", "section"}
 """Roles of elements that show messages."""
@@ -25,18 +25,24 @@ class FailureNotes:
     """The messages of failures on the first screen of a playbook, and those that came later."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
+        self._given = values
         self._values = [str(value) for value in values.values() if len(str(value)) > 1]
         self._first: Collection[str] | None = None
 
-    def new(self, sight: Sight) -> str:
-        """Return a message of a failure that the first seen screen did not have; empty without one."""
+    def new(self, sight: Sight, allowed: Sequence[str] = ()) -> str:
+        """Return a message of a failure that the first seen screen did not have; empty without one.
+
+        ``allowed`` are messages that do not count, with the names of values in braces.
+        """
         tree = (sight.shown or sight).elements
         if tree is None:
             return ""
         found = [*self._messages(tree)]
         if self._first is None:
             self._first = {*found}
-        return next((quoted(text) for text in found if text not in self._first), "")
+        labels = [label_of(text, self._given) for text in allowed]
+        new = (text for text in found if text not in self._first)
+        return next((quoted(text) for text in new if not any(matches(label, text) for label in labels)), "")
 
     def _messages(self, tree: ElementTree) -> Iterator[str]:
         for element in tree.elements:

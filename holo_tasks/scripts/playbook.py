@@ -164,7 +164,9 @@ class ListStep(Unnamed):
     opens: bool = Field(default=False, description="the list may also begin here, if its conditions hold")
     read: dict[str, Read] = Field(default_factory=dict)
     why: str = Field(default="", description="the reason why the model does this step")
-    allow_errors: bool = Field(default=False, description="it answers although a new text reads like an error")
+    allow_errors: bool | Labels = Field(
+        default=False, description="messages of failures with which it answers nevertheless; true: with any of them"
+    )
     patience: Annotated[int, Field(ge=0, le=120)] = 6
     pause: Annotated[float, Field(gt=0, le=10)] = 0.5
 

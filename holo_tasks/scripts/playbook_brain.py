@@ -509,8 +509,11 @@ class PlaybookBrain:
         The texts on the first screen are kept for this.
         """
         action, rule = decision.action, self._rule_of(decision)
-        answers = isinstance(action, ListStep) and action.answer is not None and not action.allow_errors
-        if not (answers or not self._past) or not (said := self._failures.new(sight)) or rule is None:
+        allowed = action.allow_errors if isinstance(action, ListStep) and action.answer is not None else True
+        if allowed is True and self._past:
+            return
+        said = self._failures.new(sight, () if isinstance(allowed, bool) else allowed)
+        if not said or rule is None:
             return
         done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
         self._stopped = Misfit(rule, len(rule.do) - 1, "screen", f"the program now says ‘{said}’", done=done)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holo_tasks.compiler.answers import RecordedAnswer, errors_at_end
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
@@ -13,7 +14,7 @@ from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenReader
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.deciding import decided
 
 TEXT = """
@@ -153,20 +154,63 @@ def test_words_of_no_failure(text: str) -> None:
     assert not says_failure(text)
 
 
-@pytest.mark.parametrize("allowed", [False, True])
-async def test_a_playbook_answers_only_if_nothing_failed_or_the_recording_did_so_too(allowed: bool) -> None:
-    brain = PlaybookBrain(parse_playbook(TEXT.format(allowed=str(allowed).lower())), "run", {}, ScreenReader(None))
+@pytest.mark.parametrize(
+    ("allowed", "answers_then"),
+    [
+        *(("false", False), ("true", True), ("[]", False)),
+        ("['Execution finished with errors. Result: no such table: {statement}']", True),
+        ("['Execution finished with errors. Result: database is locked']", False),
+        ("['Execution finished with errors.']", False),
+    ],
+)
+async def test_a_playbook_answers_only_if_nothing_failed_or_the_recording_had_the_same_message(
+    allowed: str, answers_then: bool
+) -> None:
+    values = {"statement": "nota"}
+    brain = PlaybookBrain(parse_playbook(TEXT.format(allowed=allowed)), "run", values, ScreenReader(None))
     answer, press = (rule.do[-1] for rule in brain.rules)
     presses = Decision(step("hotkey", keys=["enter"], repeat_count=1), "", press, rule="step-1")
     answers = Decision(step("answer", content="done"), "", answer, rule="step-2")
     await decided(brain, presses, seen())
     brain._past = [Turn("hotkey", press.thought, {})]
     await decided(brain, answers, seen(("label", "Execution finished without errors.")))
-    if allowed:
+    if answers_then:
         await decided(brain, answers, seen(("label", FAILED)))
         return
     with pytest.raises(DoesNotFit, match=r"the program now says ‘Execution finished with errors."):
         await decided(brain, answers, seen(("label", FAILED)))
+
+
+def shown(*texts: str, gap: int = 4) -> Sight:
+    return Sight(
+        tuple(Line(text, Box(20, 20 + (16 + gap) * n, 80, 16)) for n, text in enumerate(texts)), Size(400, 300)
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "errors"),
+    [
+        pytest.param(("Stored", "No such table: nota"), ["No such table: {name}"], id="a value"),
+        pytest.param(("Failed to load 3 images",), ["Failed to load * images"], id="a number"),
+        pytest.param(("It failed: error 12",), ["It failed: error 12"], id="the number of an error"),
+        pytest.param(
+            ("Execution failed in 1.5 s:", "the table is locked"),
+            ["Execution failed in * s:", "Execution failed in * s: the table is locked"],
+            id="two lines",
+        ),
+        pytest.param(("Stored without errors", "Old error in form"), [], id="no failure, and an old one"),
+    ],
+)
+def test_the_messages_of_failures_at_the_end_of_a_recording_are_known(
+    texts: tuple[str, ...], errors: list[str]
+) -> None:
+    first = shown("Old error in form")
+    assert errors_at_end(first, RecordedAnswer("done", shown(*texts), {"name": "nota"})) == errors
+
+
+def test_a_text_far_below_a_message_is_none_of_its_lines() -> None:
+    recorded = RecordedAnswer("done", shown("Execution failed:", "Ready", gap=40), {})
+    assert errors_at_end(shown(), recorded) == ["Execution failed:"]
 
 
 def step(tool: str, **arguments: object) -> dict[str, object]:
