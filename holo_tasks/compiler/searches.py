@@ -1,17 +1,20 @@
-"""Find the typed values that a program searched for, so that a replay goes on only if it shows them."""
+"""Find what a program must show for a text that keys alone type: its prompt, and the row that it searches for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from holo_tasks.compiler.marks import is_label
 from holo_tasks.compiler.recording import RecordedStep
-from holo_tasks.compiler.targets import templated
+from holo_tasks.compiler.targets import is_readable, templated
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill
 from holo_tasks.vision.screen_text import Sight, matches
 
 SHORTEST = 3
 """Fewest characters of such a value. A shorter one may be on the screen by chance."""
+PROMPT = (":", "?", ">")
+"""The ends of a prompt."""
 LONGEST_COMMAND = 2
 """Most characters of a command before the text that it searches for."""
 
@@ -49,6 +52,32 @@ def searched_once(
         most = max(1, *(before.count(fill(value, told)) for before, _, told in shown))
         found += [value, {"shown": value, "at_most": most}]
     return found
+
+
+def prompt_of(
+    step: RecordedStep,
+    earlier: Sequence[Sight],
+    shown: Sequence[tuple[Sight, Mapping[str, Value]]],
+    private: Collection[str],
+) -> list[str]:
+    """Return the prompt for a text that is typed by keys alone, such as ``search regex:``.
+
+    It came with the keys before. Without it another prompt or a cell is open, which would take the text and those keys,
+    or the program would take the text for commands. ``earlier`` are the screens before those keys, and ``shown``
+    those before the text, with the values of each recording.
+    """
+    if step.tool != "write" or step.points or step.element.get("role", "terminal") != "terminal":
+        return []
+    first, values = shown[0]
+    labels = [line.text.strip() for line in first.lines if is_label(line, first, values, private)]
+    return [
+        text
+        for text in labels
+        if text.endswith(PROMPT)
+        and is_readable(text)
+        and all(sight.has(text) for sight, _ in shown)
+        and not any(sight.has(text) for sight in earlier)
+    ][:1]
 
 
 def _is_in_place(value: str, before: Sight, after: Sight) -> bool:

@@ -29,7 +29,7 @@ from holo_tasks.compiler.new_items import entered_values, enters_an_item, screen
 from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
-from holo_tasks.compiler.searches import searched_once, searched_value
+from holo_tasks.compiler.searches import prompt_of, searched_once, searched_value
 from holo_tasks.compiler.step_words import in_words
 from holo_tasks.compiler.steps import key_of_row, target_of
 from holo_tasks.compiler.targets import (
@@ -171,9 +171,9 @@ class StepsBuilder(Builder):
                 names = [name for name in self._item(visit, step, before) if not self._is_chosen(name, action)]
                 names = self._with_titles(names, step.before, before[1].before, self._done(visit, step)[0][2])
                 action = {"before": names, **action} if names else action
-            if action is do[-1] and (rows := self._searched_rows(visit, step)):
+            if action is do[-1] and (asked := self._asked_by_keys(visit, step, before)):
                 known = action.get("before", [])
-                action = {**action, "before": [*known, *(row for row in rows if row not in known)]}
+                action = {**action, "before": [*known, *(one for one in asked if one not in known)]}
             yield action
 
     def _lasting(
@@ -377,13 +377,19 @@ class StepsBuilder(Builder):
         labels = [text for text in came if not any(text != one and text.endswith(one) for one in came)]
         return labels[:1] or searched_value(step, shown, self.parameters.kinds)
 
-    def _searched_rows(self, visit: Visit, step: RecordedStep) -> list[Any]:
-        """Return the condition that a value is in the list that a step searches for it by keys."""
-        if not step.arguments.get("press_enter"):
-            return []
-        same = [(one, self.parameters.values[number]) for number, one in self._same(visit, step)]
-        shown = [(self.seen[one.before.sha256].sight, self.seen[one.after.sha256].sight, told) for one, told in same]
-        return searched_once(step, shown, self.parameters.kinds)
+    def _asked_by_keys(self, visit: Visit, step: RecordedStep, before: tuple[Visit, RecordedStep] | None) -> list[Any]:
+        """Return the conditions for a text that is typed by keys: its prompt, and the row that it searches for."""
+        found: list[Any] = []
+        if before is not None and not before[1].points:
+            earlier = [sight for _, sight, _ in self._done(*before)]
+            found += prompt_of(step, earlier, self._shown(visit, step), self._private)
+        if step.arguments.get("press_enter"):
+            same = [(one, self.parameters.values[number]) for number, one in self._same(visit, step)]
+            shown = [
+                (self.seen[one.before.sha256].sight, self.seen[one.after.sha256].sight, told) for one, told in same
+            ]
+            found += searched_once(step, shown, self.parameters.kinds)
+        return found
 
     def _label_of_item(self, line: Line, values: Mapping[str, Value]) -> str:
         """Return the words before a value of the item, with its parameter. Returns an empty string without both."""

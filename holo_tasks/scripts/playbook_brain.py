@@ -44,6 +44,7 @@ from holo_tasks.scripts.script_view import (
     needs_for,
     needs_of_condition,
 )
+from holo_tasks.scripts.searched_rows import SearchedRows
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.steps_and_targets import Action, sets_state
 from holo_tasks.scripts.values import Value, fill, filled_in, read_values
@@ -104,6 +105,7 @@ class PlaybookBrain:
         self._failures, self._late_texts = FailureNotes(values), LateTexts()
         self._filled: list[tuple[Filled, Rule]] = []
         """The fields that were filled in, each with the rule of its step."""
+        self._searched = SearchedRows(values)
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -138,8 +140,12 @@ class PlaybookBrain:
             raise await self._stop(step, decision, sight)
         if (misfit := self._did_nothing(decision, walk)) is not None:
             raise DoesNotFit(misfit.sentence, misfit)
-        if decision.action is not None and sight.elements is not None:
-            self._check_left_fields(walk.typed.left.changed(sight.elements))
+        if decision.action is not None:
+            if sight.elements is not None:
+                self._check_left_fields(walk.typed.left.changed(sight.elements))
+            # Before an answer, a list may lose a row that was moved away.
+            if decision.action.answer is None and (lost := await asyncio.to_thread(self._searched.moved, sight)):
+                raise self._wrong_effect(lost, "the list has moved, so the search may have ended at another row")
         self._check_failures(decision, sight)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
             names = self.playbook.goals[probe]
@@ -156,6 +162,7 @@ class PlaybookBrain:
         if action is not None and action.wait is None:
             self._before, self._acted_s = _picture(walk), None
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
+            await asyncio.to_thread(self._searched.aim, rule, sight)
         self._late_texts.aim(sight, self._past)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
@@ -497,11 +504,14 @@ class PlaybookBrain:
     def _check_left_fields(self, changed: Sequence[Filled]) -> None:
         """Raise `GaveUp` if a field that the playbook filled in has another value since then."""
         for rule in (rule for filled, rule in self._filled if any(filled is each for each in changed)):
-            done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
-            place = next(number for number, each in enumerate(rule.do) if each.write is not None)
-            said = "the program has put another value into its field since"
-            self._stopped = Misfit(rule, place, "effect", said, done=done)
-            raise GaveUp(self._stopped.sentence, layer=PLAYBOOK)
+            raise self._wrong_effect(rule, "the program has put another value into its field since")
+
+    def _wrong_effect(self, rule: Rule, why: str) -> GaveUp:
+        """Return the error that ends the playbook because a text that a rule typed had another effect."""
+        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
+        place = next(number for number, each in enumerate(rule.do) if each.write is not None)
+        self._stopped = Misfit(rule, place, "effect", why, done=done)
+        return GaveUp(self._stopped.sentence, layer=PLAYBOOK)
 
     def _check_failures(self, decision: Decision, sight: Sight) -> None:
         """Raise `DoesNotFit` if a step of a list is to answer, and a new text of the program says that it failed.

@@ -8,14 +8,20 @@ import pytest
 
 from holo_tasks.compiler.marks import identity_of, is_new
 from holo_tasks.compiler.recording import Picture, RecordedStep
-from holo_tasks.compiler.searches import searched_once, searched_value
+from holo_tasks.compiler.searches import prompt_of, searched_once, searched_value
+from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.texts.outside_text import quoted
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.rules import is_visible
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.rules import Decision, is_visible
+from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.scripts.searched_rows import SearchedRows
 from holo_tasks.scripts.steps_and_targets import FewPlaces
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.compiler.test_compile import compiled
+from tests.support.deciding import decided
 from tests.support.recorded_runs import Act, page, record
 
 SIZE = Size(400, 300)
@@ -137,3 +143,82 @@ def test_the_condition_of_a_search_comes_from_a_run(tmp_path: Path) -> None:
     trace = record(tmp_path, "one", goal, acts, page((20, 10, "SAVED IN THE FILE")), "")
     playbook, _, text = compiled(tmp_path, trace)
     assert playbook.goals["look-up"].steps[0].before == ("{article}", FewPlaces(shown="{article}", at_most=1)), text
+
+
+def prompted(before: Sight, role: str = "terminal", earlier: Sight = LIST) -> list[str]:
+    told = Picture("one", Box.whole(SIZE), SIZE)
+    step = RecordedStep(1, "write", {"content": "Tables"}, "", told, told, element={"role": role})
+    return prompt_of(step, [earlier], [(before, VALUES)], [])
+
+
+ASKS = stock("Chairs", "Tables", "Lamps", "search regex:")
+
+
+@pytest.mark.parametrize("role", ["", "terminal"])
+def test_the_prompt_that_came_with_the_keys_before_a_text_is_required(role: str) -> None:
+    told = Picture("one", Box.whole(SIZE), SIZE)
+    element = {"role": role} if role else {}
+    step = RecordedStep(1, "write", {"content": "Tables"}, "", told, told, element=element)
+    assert prompt_of(step, [LIST], [(ASKS, VALUES)], []) == ["search regex:"]
+
+
+def test_a_text_needs_no_prompt_of_before_the_keys_and_none_beside_a_field_that_is_known() -> None:
+    assert prompted(ASKS, earlier=ASKS) == [], "it was there before"
+    assert prompted(stock("Chairs", "Ready now")) == [], "it asks for nothing"
+    assert prompted(stock("Chairs", "Rename Tables to:")) == [], "it has a value"
+    assert prompted(ASKS, role="text field") == [], "the field is known"
+
+
+def test_the_prompt_comes_from_a_run(tmp_path: Path) -> None:
+    rows = [(20, 60, "Chairs"), (20, 90, "Tables")]
+    listed = page((20, 10, "STOCK OF THE SHOP"), *rows)
+    asks = page((20, 10, "STOCK OF THE SHOP"), *rows, (20, 380, "column name:"))
+    acts = [Act(listed, write="c"), Act(asks, write="article", enter=True)]
+    goal = "Find it.\n\n" + quoted({"article": "Tables"})
+    playbook, _, text = compiled(tmp_path, record(tmp_path, "one", goal, acts, page((20, 10, "SAVED IN THE FILE")), ""))
+    assert playbook.goals["look-up"].steps[1].before == ("column name:",), text
+
+
+SEARCH = """
+name: stock
+goals:
+  set:
+    params: {article: text}
+    steps:
+      - write: {text: "{article}", press_enter: true}
+        before: ["{article}", {shown: "{article}", at_most: 1}]
+      - write: {text: "{article} 81", press_enter: true}
+      - answer: done
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "stops"),
+    [
+        pytest.param(("Chairs", "Tables", "Lamps", "/Tables"), False, id="the row in view"),
+        pytest.param(("Tables", "Lamps", "Desks", "Tables 2"), True, id="a longer value below the view"),
+        pytest.param(("Tables", "Seats", "Chairs", "Tables"), True, id="a second row above the view"),
+        pytest.param(("Tablets", "Lamps"), True, id="the row is out of view now"),
+    ],
+)
+async def test_a_search_that_scrolls_the_list_has_found_another_row(after: tuple[str, ...], stops: bool) -> None:
+    brain = PlaybookBrain(parse_playbook(SEARCH), "set", {"article": "Tables"}, ScreenReader(None))
+    of_rule = {rule.id: rule.do[0] for rule in brain.rules}
+    call = {"tool_name": "write", "content": "Tables", "press_enter": True, "overwrite": False}
+    for number, sight in ((1, LIST), (2, stock(*after))):
+        rule = f"step-{number}"
+        step = {"note": None, "thought": of_rule[rule].thought, "tool_call": call}
+        deciding = decided(brain, Decision(step, "", of_rule[rule], rule=rule), sight)
+        if number == 2 and stops:
+            with pytest.raises(GaveUp, match="the list has moved"):
+                await deciding
+        else:
+            await deciding
+
+
+def test_a_text_that_is_typed_without_a_search_may_move(tmp_path: Path) -> None:
+    typed = parse_playbook(SEARCH).rules_of("set")[1]
+    assert typed.do[0].write is not None
+    rows = SearchedRows({"article": "Tables"})
+    rows.aim(typed, LIST)
+    assert rows.moved(stock("Tables")) is None
