@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import socket
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,7 @@ import pytest
 from holo_tasks.core.input.gestures import Click
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import Settle, VirtualDesktop, processes
-from holo_tasks.desktop.programs.sleeping_clients import WAITS, SleepDetector, SleepInterval
+from holo_tasks.desktop.programs.sleeping_clients import WAITS
 from holo_tasks.desktop.readiness.process_tree import parent_pid
 
 APPS = Path(__file__).parent.parent / "apps"
@@ -171,25 +168,3 @@ def test_a_process_name_that_is_not_utf8_hides_no_process():
         assert child.pid in processes.processes_of_desktop("none", os.getsid(0))
         assert parent_pid(child.pid) == os.getpid()
         child.stdin.close()
-
-
-def test_a_thread_that_is_still_awake_decides_alone(tells, monkeypatch):
-    checked, ends = [], threading.Event()
-    detector = SleepDetector(None, 0)  # type: ignore[arg-type]
-    monkeypatch.setattr(detector, "_look", lambda began: checked.append(began) or SleepInterval(began, math.inf))
-    detector._last_checked = os.getpid(), f"/proc/self/task/{threading.get_native_id()}"
-    found = [detector.look(), detector.look()]
-    assert [one and one.until_ns for one in found] == [0, 0]
-    assert not checked
-    sleeper = threading.Thread(target=ends.wait)
-    sleeper.start()
-    until = time.monotonic() + 10
-    while not checked and time.monotonic() < until:  # until the thread has begun to sleep
-        detector._last_checked = os.getpid(), f"/proc/self/task/{sleeper.native_id}"
-        last = detector.look()
-        time.sleep(0.01)
-    ends.set()
-    sleeper.join()
-    assert checked
-    assert last is not None
-    assert last.until_ns == math.inf

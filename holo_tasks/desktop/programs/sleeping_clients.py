@@ -127,8 +127,6 @@ class SleepDetector:
         self._checked = False
         """Whether the sockets' peers were checked, and no process has run since that could have changed them."""
         self._last: SleepInterval | None = None
-        self._last_checked: tuple[int, str] | None = None
-        """The process and thread that were checked last, if that was awake; ``None`` if all sleep."""
         self._tree = ProcessTree()
 
     def look(self) -> SleepInterval | None:
@@ -137,7 +135,7 @@ class SleepDetector:
             return None
         began = time.monotonic_ns()
         try:
-            now = SleepInterval(began, 0) if self._is_same_awake() else self._look(began)
+            now = self._look(began)
         except Awake:
             now = SleepInterval(began, 0)
         except (SleepUnknown, PermissionError):
@@ -148,19 +146,6 @@ class SleepDetector:
         if last is not None and last.until_ns and now.until_ns and last.turns == now.turns:
             self._last = SleepInterval(last.since_ns, now.until_ns, now.turns)
         return self._last
-
-    def _is_same_awake(self) -> bool:
-        """Return whether the thread that was found awake by the last check still is. Then the others need no check."""
-        last, self._last_checked = self._last_checked, None
-        try:
-            if last is not None:
-                _earliest_wake(*last, since_ns=0)
-        except Awake:
-            self._last_checked = last
-            return True
-        except (OSError, SleepUnknown):
-            pass
-        return False
 
     def _look(self, began: int) -> SleepInterval:
         connected = clients(self._link)
@@ -210,15 +195,14 @@ class SleepDetector:
         until, ran = math.inf, {}
         for pid, threads in turns.items():
             for thread, times in threads.items():
-                number, self._last_checked = _number(thread), (pid, thread)
+                number = _number(thread)
                 self._ran[number] = ran[number] = ThreadRuns.after(self._ran.get(number), thread, times, began)
                 until = min(until, _earliest_wake(pid, thread, ran[number].slept_ns))
         self._ran = ran
         # The X server comes last. It has just answered us, so it began its current sleep after ``began``.
         for thread in _threads(self._server):
-            since, self._last_checked = began if _number(thread) == self._server else None, (self._server, thread)
+            since = began if _number(thread) == self._server else None
             until = min(until, _earliest_wake(self._server, thread, since))
-        self._last_checked = None
         return SleepInterval(time.monotonic_ns(), until, {number: each.times for number, each in ran.items()})
 
     def _is_of_bus(self, pid: int) -> bool:
