@@ -64,6 +64,11 @@ class EarlierSteps:
         return tuple(step for step in self._steps if step is not None)
 
     @property
+    def thoughts(self) -> tuple[str, ...]:
+        """The thoughts of the steps that were done, in order."""
+        return tuple(rule.do[place].thought for rule, place in self.done)
+
+    @property
     def has_begun(self) -> bool:
         """Whether a step was done, apart from those that removed an interruption."""
         return any(not rule.anytime for rule, _ in self.done)

@@ -98,7 +98,7 @@ def misfit_of(
     If several steps could be next, returns the one with the largest share of visible conditions.
     """
     past = EarlierSteps(rules, values, history)
-    done = tuple(rule.do[place].thought for rule, place in past.done)
+    done = past.thoughts
     if past.failed_twice and past.last_rule is not None:
         rule, place = past.last_rule
         return Misfit(rule, place, "failed", f"it failed twice ({past.turns[-1].told.strip()})", done=done)
@@ -123,7 +123,7 @@ def asks_model(
     """Return the step at which a playbook leaves the answer, or the step itself, to a model."""
     rule = next(rule for rule in rules if rule.id == decision.rule)
     place = next(number for number, action in enumerate(rule.do) if action is decision.action)
-    done = tuple(each.do[at].thought for each, at in EarlierSteps(rules, values, history).done)
+    done = EarlierSteps(rules, values, history).thoughts
     action = rule.do[place]
     if action.by_model is not None:
         why = action.why if isinstance(action, ListStep) and action.why else LEFT_TO_MODEL

@@ -102,10 +102,9 @@ class PlaybookBrain:
         """The steps before which the click into their field was repeated."""
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
-        self._failures, self._late_texts = FailureNotes(values), LateTexts()
+        self._failures, self._late_texts, self._searched = FailureNotes(values), LateTexts(), SearchedRows(values)
         self._filled: list[tuple[Filled, Rule]] = []
         """The fields that were filled in, each with the rule of its step."""
-        self._searched = SearchedRows(values)
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -182,8 +181,7 @@ class PlaybookBrain:
 
     def _wait_anew(self) -> None:
         """Forget the waits at the end, because the program draws its window anew."""
-        waits = EarlierSteps(self.rules, self.values, self._past).waits
-        self._past, self._rest = self._past[: len(self._past) - waits], None
+        self._past, self._rest = self._past[: len(self._past) - self._earlier.waits], None
 
     def _gives_up(self, decision: Decision, walk: Walk) -> bool:
         return decision.step["tool_call"]["tool_name"] == "ask_human" or self._is_late(decision, walk)
@@ -208,8 +206,7 @@ class PlaybookBrain:
         It is no step of the goal, so it is not kept among the earlier ones. A screen that may still be in motion is
         looked at once more before.
         """
-        waits = EarlierSteps(self.rules, self.values, self._past).waits
-        if decision.action is not None or not (gives_up or (decision.lost and waits)):
+        if decision.action is not None or not (gives_up or (decision.lost and self._earlier.waits)):
             return None
         misfit = await asyncio.to_thread(misfit_of, self.rules, self.values, self._past, sight)
         if misfit is None:
@@ -280,7 +277,7 @@ class PlaybookBrain:
 
     def _clicked_before(self, decision: Decision) -> Action | None:
         """Return the action of the previous step in the list, if it was the last action apart from interruptions."""
-        rule, last = self._rule_of(decision), EarlierSteps(self.rules, self.values, self._past).last_in_line
+        rule, last = self._rule_of(decision), self._earlier.last_in_line
         return last[0].do[0] if rule is not None and last is not None and last[0].id in rule.done else None
 
     def _was_interrupted(self, decision: Decision) -> bool:
@@ -290,7 +287,7 @@ class PlaybookBrain:
         if not isinstance(action, ListStep) or action.write is None or target is None:
             return False
         is_field = target.field is not None or target.role in FIELDS
-        return is_field and EarlierSteps(self.rules, self.values, self._past).was_interrupted
+        return is_field and self._earlier.was_interrupted
 
     def _focus_again(self, decision: Decision) -> None:
         """Let the click into a field be repeated once, because the keyboard is still in another field."""
@@ -374,9 +371,7 @@ class PlaybookBrain:
 
         Labels that the misfit's own step presses are left out.
         """
-        done = [
-            rule.do[place] for rule, place in EarlierSteps(self.rules, self.values, self._past).done if rule.limit == 1
-        ]
+        done = [rule.do[place] for rule, place in self._earlier.done if rule.limit == 1]
         own = () if misfit.cause == "effect" else self.written_on(misfit.action)
         again = [*done, misfit.action] if misfit.cause == "effect" else done
         labels = (label for action in again for label in self.written_on(action))
@@ -473,14 +468,10 @@ class PlaybookBrain:
 
         This is not a misfit for the model, because the playbook would continue whatever the model does.
         """
-        read, action = walk.typed.result, given.action
-        rule = self._rule_of(given)
+        read, action, rule = walk.typed.result, given.action, self._rule_of(given)
         if read is None or action is None or action.write is None or rule is None or not read.problem:
             return
-        place = next(number for number, each in enumerate(rule.do) if each is action)
-        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
-        self._stopped = Misfit(rule, place, "effect", "the field holds another text than the one typed", done=done)
-        raise GaveUp(f"{self._stopped.sentence} {read.problem}", layer=PLAYBOOK)
+        raise self._wrong_effect(rule, "the field holds another text than the one typed", read.problem)
 
     async def _check_absent(self, decision: Decision, walk: Walk) -> None:
         """Raise `GaveUp` before the first step if the screen has the new item already.
@@ -491,7 +482,7 @@ class PlaybookBrain:
         """
         absent, picture = self.playbook.goals[self.goal].absent, _picture(walk)
         answers = decision.action is not None and decision.action.answer is not None
-        begun = EarlierSteps(self.rules, self.values, self._past).has_begun
+        begun = self._earlier.has_begun
         if not absent or answers or begun or picture == self._checked:
             return
         sight = await self.look(walk, ScreenNeeds.TEXT)
@@ -506,12 +497,11 @@ class PlaybookBrain:
         for rule in (rule for filled, rule in self._filled if any(filled is each for each in changed)):
             raise self._wrong_effect(rule, "the program has put another value into its field since")
 
-    def _wrong_effect(self, rule: Rule, why: str) -> GaveUp:
+    def _wrong_effect(self, rule: Rule, why: str, more: str = "") -> GaveUp:
         """Return the error that ends the playbook because a text that a rule typed had another effect."""
-        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
         place = next(number for number, each in enumerate(rule.do) if each.write is not None)
-        self._stopped = Misfit(rule, place, "effect", why, done=done)
-        return GaveUp(self._stopped.sentence, layer=PLAYBOOK)
+        self._stopped = Misfit(rule, place, "effect", why, done=self._earlier.thoughts)
+        return GaveUp(f"{self._stopped.sentence} {more}".strip(), layer=PLAYBOOK)
 
     def _check_failures(self, decision: Decision, sight: Sight) -> None:
         """Raise `DoesNotFit` if a step of a list is to answer, and a new text of the program says that it failed.
@@ -525,9 +515,13 @@ class PlaybookBrain:
         said = self._failures.new(sight, () if isinstance(allowed, bool) else allowed)
         if not said or rule is None:
             return
-        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
-        self._stopped = Misfit(rule, len(rule.do) - 1, "screen", f"the program now says ‘{said}’", done=done)
+        why = f"the program now says ‘{said}’"
+        self._stopped = Misfit(rule, len(rule.do) - 1, "screen", why, done=self._earlier.thoughts)
         raise DoesNotFit(self._stopped.sentence, self._stopped)
+
+    @property
+    def _earlier(self) -> EarlierSteps:
+        return EarlierSteps(self.rules, self.values, self._past)
 
     def _note_fitted(self, given: Decision) -> None:
         rule = self._rule_of(given)
@@ -556,7 +550,7 @@ class PlaybookBrain:
         waits = decision.action is None and not decision.lost and not decision.unmet
         if self.late_s is None or self._acted_s is None or rule is None or not waits or len(rule.do) > 1:
             return None
-        past, late_s = EarlierSteps(self.rules, self.values, self._past), max(self.late_s, rule.patience * rule.pause)
+        past, late_s = self._earlier, max(self.late_s, rule.patience * rule.pause)
         still = self._before == _picture(walk) and walk.services.now_s() - self._acted_s >= late_s
         last = past.times(rule.id, rule.since) + self._undone[rule.id] >= rule.limit
         if not (still and past.waits) or last or any(other.waited for other in self.rules):
@@ -566,8 +560,8 @@ class PlaybookBrain:
         self._past = self._past[: -past.waits - 1]
         if self.outcomes and (self.outcomes[-1].rule, self.outcomes[-1].outcome) == (rule.id, "fitted"):
             self.outcomes.pop()
-        done = tuple(each.do[at].thought for each, at in EarlierSteps(self.rules, self.values, self._past).done)
-        self._stopped = Misfit(rule, 0, "effect", "it changed nothing on the screen", done=done)
+        why = "it changed nothing on the screen"
+        self._stopped = Misfit(rule, 0, "effect", why, done=self._earlier.thoughts)
         return self._stopped
 
     async def _stop(self, step: Step, decision: Decision, sight: Sight) -> GaveUp:
