@@ -296,7 +296,8 @@ class _Loop(Generic[T]):
             once.count_as_unpressed(pressed)
         if self.doubts is not None and not is_error:
             elements = self.walk.services.elements
-            self.doubts.did(step.tool_call, before, elements.latest if elements is not None else None)
+            tree = elements.latest if elements is not None else None
+            self.doubts.did(step.tool_call, before, tree, self.walk.verdict)
         if not is_error and not self.is_scripted:
             verdict += self._place_of_text(step, before)
         self.walk.remember(step, f"{reported} {verdict}", is_error=is_error)

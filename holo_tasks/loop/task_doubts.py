@@ -2,8 +2,8 @@
 
 A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
 unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, nothing was pressed
-after a text was typed, or a button or an option that it is to press was never pressed. If the model repeats its call,
-it counts. A doubt that is left after further steps is told once more.
+after a text was typed, the press changed nothing, or a button or an option that it is to press was never pressed. If
+the model repeats its call, it counts. A doubt that is left after further steps is told once more.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from holo_tasks.core.prompts.tool_calls import (
     DragAndDropCall,
     HoldAndTapKeyCall,
     HotkeyCall,
+    WaitCall,
     WriteAtCall,
     WriteCall,
 )
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.screen.verdicts import Verdict
 from holo_tasks.core.texts.outside_text import is_placeholder, named
 from holo_tasks.core.texts.task_sentences import (
     asks_for_a_choice,
@@ -53,6 +55,7 @@ SLIP = (
 NOTHING_DONE = "you have done nothing yet, and your answer has nothing that the screen shows"
 MISSING = "the task names {}, which you have neither typed nor chosen, and the screen does not show it"
 UNSENT = "nothing was pressed after you typed ‘{}’"
+VAIN = "your press on ‘{}’ after that text changed nothing on the screen"
 UNTYPED = "you clicked into ‘{}’ and typed nothing after that"
 UNPRESSED = "{} was never pressed"
 UNSAVED = "the task asks to save, and nothing was saved"
@@ -80,6 +83,8 @@ class TaskDoubts:
     """Typed texts, and the model's words for what it pressed."""
     _unsent: str = ""
     """The last typed text, until something is pressed."""
+    _vain: str = ""
+    """The model's words for what it pressed after a text, if nothing on the screen has changed since."""
     _entered: str = ""
     """The model's words for a field, if its last action was a click into it."""
     _has_acted: bool = False
@@ -98,10 +103,15 @@ class TaskDoubts:
             return ""
         return SLIP.format(named(found.typed), named(found.named))
 
-    def did(self, call: AnyCall, before: NewestScreen, tree: ElementTree | None) -> None:
-        """Note a step that was carried out on a screen, with that screen's tree if there is one."""
+    def did(
+        self, call: AnyCall, before: NewestScreen, tree: ElementTree | None, verdict: Verdict | None = None
+    ) -> None:
+        """Note a step that was carried out on a screen, with that screen's tree and the step's effect if known."""
+        unsent, unchanged = self._unsent or self._vain, verdict is not None and verdict.outcome == "unchanged"
         self._entered, self._has_acted = "", True
         self._stands.clear()
+        if not (unchanged and isinstance(call, WaitCall)):
+            self._vain = ""
         match call:
             case WriteCall() | WriteAtCall():
                 self._written.append(call.content)
@@ -113,7 +123,7 @@ class TaskDoubts:
                 if isinstance(call, ClickCall) and _is_field(call, before, tree):
                     self._entered = call.element
                 else:
-                    self._unsent = ""
+                    self._unsent, self._vain = "", call.element if unsent and unchanged else ""
             case HotkeyCall(keys=keys) if {"ctrl", "s"} <= set(keys):
                 self._unsent, self._used_keys, self._has_saved = "", True, True
             case HotkeyCall(keys=keys) if not set(keys) <= MOVES_ONLY:
@@ -123,8 +133,8 @@ class TaskDoubts:
 
     def pressed_otherwise(self) -> None:
         """Note that a sequence or a person has worked on the screen."""
-        self._unsent, self._entered, self.labels, self._has_acted, self._used_keys = "", "", (), True, True
-        self._has_saved = True
+        self._unsent, self._vain, self._entered, self.labels = "", "", "", ()
+        self._has_acted, self._used_keys, self._has_saved = True, True, True
 
     async def unfinished(self, services: Services, seen: NewestScreen, answer: str, pressed: bool) -> str:
         """Return why an answer is sent back, in sentences for the model; empty if it is taken.
@@ -145,6 +155,8 @@ class TaskDoubts:
             doubts.append(UNSENT.format(named(self._unsent)))
             if doubts[-1] in self._told and self.work:
                 self.may_end_typed.add(self.work)
+        elif self._vain:
+            doubts.append(VAIN.format(named(self._vain)))
         elif left := self.labels if self.labels and not pressed else await self._named_buttons(services):
             doubts.append(UNPRESSED.format(" or ".join(f"‘{named(label)}’" for label in left)))
         if left := await self._unchosen(services):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ GOAL = "File the entry CB-1042 with the amount 1284.50."
 DONE = step("answer", content="done")
 AMOUNT, REFERENCE = step("write", content="1284.50"), step("write", content="CB-1042")
 OTHER = step("click", element="Delete button", **at(DELETE))
+WAIT = step("wait", seconds=0.1)
 PRESS, INTO = step("click", element="Save button", **at(SAVE)), step("click", element="Amount field", **at(FIELD))
 
 
@@ -100,6 +102,25 @@ async def test_an_answer_to_unfinished_work_is_sent_back_once(said: list[Any], t
     assert told in await case.ends()
     assert len(case.model.bodies) == len(said) + 2
     assert told in json.dumps(case.model.bodies[-1]["messages"], ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "still", "doubted"),
+    [
+        pytest.param([REFERENCE, AMOUNT, PRESS], (3,), True, id="a press without effect"),
+        pytest.param([REFERENCE, AMOUNT, PRESS, WAIT], range(3, 10_000), True, id="and a wait"),
+        pytest.param([REFERENCE, AMOUNT, PRESS, WAIT], (3,), False, id="a late effect"),
+        pytest.param([REFERENCE, AMOUNT, PRESS, WAIT], (), False, id="a press with an effect"),
+        pytest.param([REFERENCE, AMOUNT, PRESS, OTHER], (3,), False, id="another press with an effect"),
+        pytest.param([REFERENCE, AMOUNT, PRESS, OTHER], (4,), False, id="a press after the one that sent"),
+    ],
+)
+async def test_a_press_that_changed_nothing_has_not_sent_the_text(
+    said: list[Any], still: Container[int], doubted: bool
+) -> None:
+    case = Case(*said)
+    case.desktop.still = still
+    assert ("after that text changed nothing on the screen" in await case.ends()) == doubted
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from PIL import Image, ImageDraw
 
@@ -32,9 +32,11 @@ class PaintedDesktop:
         self.owners: Callable[[Point | None], Owner] = lambda at: Owner("/usr/bin/painted", box=WHOLE)
         self._on_gesture = on_gesture
         self._frozen = frozen
+        self.still: Container[int] = ()
+        """The numbers of the gestures that change nothing, counted from one."""
 
     async def look(self, *, after_action: bool = False) -> Frame:
-        shown = 0 if self._frozen else len(self.gestures)
+        shown = 0 if self._frozen else sum(number not in self.still for number in range(1, len(self.gestures) + 1))
         return Frame(rgb=_painted(f"gestures: {shown}"), size=SIZE, display=self.display)
 
     async def do(
