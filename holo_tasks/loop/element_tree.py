@@ -69,7 +69,7 @@ class Elements:
     _moving: ElementTree | None = field(default=None, repr=False)
     """The tree of the reading that is under way, while its positions have not come to rest."""
     _newest: tuple[NewestTree | None, float] | None = field(default=None, repr=False)
-    """The result of the last `newest` and its time; ``None`` after an action was named by it."""
+    """The last tree for the next action and its time; ``None`` after an action was named by it."""
 
     async def read(self) -> ElementTree:
         """Return the current elements with the programs' unfiltered texts, for use on this machine only."""
@@ -82,6 +82,13 @@ class Elements:
         self._was_read, self._hangs = True, False
         if tree.elements:
             self._rests = 0
+        return tree
+
+    async def read_for_action(self) -> ElementTree:
+        """Return the current elements as `read` does. `hit` names the next action by them."""
+        tree = await self.read()
+        if tree.elements:
+            self._newest = NewestTree(tree, not tree.moving), asyncio.get_running_loop().time()
         return tree
 
     async def _read_at_rest(self) -> ElementTree:

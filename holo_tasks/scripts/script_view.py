@@ -108,7 +108,7 @@ class ScreenReader:
 
     async def _sight(self, walk: Walk, seen: NewestScreen, needs: ScreenNeeds, *, reported: bool) -> Sight:
         elements = _elements(walk) if ScreenNeeds.ELEMENTS in needs else None
-        tree = None if elements is None else await elements.read()
+        tree = None if elements is None else await elements.read_for_action()
         reads = ScreenNeeds.TEXT in needs or (ScreenNeeds.ELEMENTS in needs and (tree is None or not tree.complete))
         if self._last is None or self._last[0] is not seen:
             self._last = None

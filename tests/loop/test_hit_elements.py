@@ -139,6 +139,18 @@ async def test_a_tree_of_the_same_action_is_used_if_the_program_does_not_answer_
     assert found.get("name", "") == ("Save" if is_known else "")
 
 
+@pytest.mark.parametrize("later", [0.0, 3 * SLOW_S])
+async def test_the_tree_that_a_step_was_decided_by_names_it_if_the_program_is_slow(later: float) -> None:
+    told = TellsTree(FORM)
+    elements = Elements(told)
+    await elements.read_for_action()
+    told.takes_s = 10 * AT_HAND_S
+    await asyncio.sleep(later)
+    assert (await elements.hit(Click(BUTTON.center), ())).get("name") == "Save"
+    assert told.asked == (1 if not later else 2)
+    assert await elements.hit(Click(BUTTON.center), ()) == {}, "it names one action"
+
+
 def test_the_documentation_states_the_timeout_for_a_name() -> None:
     said = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert f"waits at most {AT_HAND_S * 1000:g} ms for a tree ({FIRST_S * 1000:g} ms before the first action)" in said
