@@ -41,7 +41,7 @@ async def test_a_doubled_press_is_withheld(calls: tuple[Any, ...]) -> None:
     assert "Nothing was pressed: your last action was a press on" in said
 
 
-@pytest.mark.parametrize(("label", "looks"), [("Store", 1), ("Print", 0)])
+@pytest.mark.parametrize(("label", "looks"), [("Store", 1), ("St*re", 1), ("Print", 0), ("Tor", 0), ("Stor", 0)])
 async def test_a_declared_button_is_looked_up_and_its_press_not_withheld_before(label: str, looks: int) -> None:
     looked = 0
 

@@ -254,6 +254,21 @@ async def test_the_models_description_decides_without_ocr() -> None:
     assert case.presses == 1
 
 
+@pytest.mark.parametrize(
+    ("label", "words", "is_named"),
+    [
+        ("OK", "the OK button", True),
+        ("OK", "the Book now button", False),
+        ("Send", "Resend", False),
+        ("保存", "保存按钮", True),
+        ("Save*", "Save as button", True),
+        ("Écrire", "le bouton Décrire", False),
+    ],
+)
+def test_a_label_is_named_by_words_of_its_own(label: str, words: str, is_named: bool) -> None:
+    assert bool(EffectButtons((label,)).named_in(words)) == is_named
+
+
 async def test_a_double_click_is_refused_as_two_presses() -> None:
     case = Case(TWICE, SUBMIT, DONE, moves=filed_after(0))
     await case.pursue()

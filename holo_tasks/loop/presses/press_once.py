@@ -6,6 +6,7 @@ second press waits until the effect of the first one was looked up. `EffectButto
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -31,6 +32,8 @@ SPACE, ALT = keysym("space"), MODIFIERS["alt"]
 _BLANKS = LINE_ENDS | {" "}
 ENTER = "Enter"
 """Label that declares the key which submits a form."""
+LETTER = "[0-9a-zß-öø-ž]"
+"""Letters of scripts that put blanks between words."""
 AGREES, SHORTEST_RUN = 0.9, 2
 """Smallest share of a text's characters that OCR must read in order, and the shortest run of characters that counts."""
 
@@ -91,8 +94,8 @@ class EffectButtons:
         return frozenset({found}) if found else unknown
 
     def named_in(self, words: str) -> str:
-        """Return the first label that the model's words contain; an empty string if they contain none."""
-        return next((label for label in self.labels if fits(f"*{label}*", words)), "")
+        """Return the first label that the model's words contain as words of its own; empty if they contain none."""
+        return next((label for label in self.labels if _is_said(label, words)), "")
 
     @property
     def _buttons(self) -> frozenset[str]:
@@ -242,6 +245,13 @@ async def _called(at: Point, scene: Scene) -> tuple[str, ...]:
 def named(labels: Set[str]) -> str:
     """Return the labels for a sentence, joined with "or"."""
     return " or ".join(f"‘{label}’" for label in sorted(labels))
+
+
+def _is_said(label: str, words: str) -> bool:
+    """Return whether words contain a label, and not only as a part of a longer word such as *OK* in *Book*."""
+    pieces = (re.escape(" ".join(piece.split())) for piece in label.casefold().split("*"))
+    said = rf"(?<!{LETTER}){'.*'.join(pieces)}(?!{LETTER})"
+    return re.search(said, " ".join(words.casefold().split())) is not None
 
 
 def _is_blank(write: Write) -> bool:
