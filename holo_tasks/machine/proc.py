@@ -56,9 +56,10 @@ def runs_until_sleep(pid: int) -> int:
 def cpu_waits_ns(pid: int) -> dict[str, int]:
     """Return how long each thread of a process has waited for a CPU; empty if the process has ended."""
     found: dict[str, int] = {}
-    with contextlib.suppress(OSError, IndexError):
+    with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  many times a second
-            found[thread] = int(read_small(f"/proc/{pid}/task/{thread}/schedstat").split()[1])
+            with contextlib.suppress(OSError, IndexError):  # a thread may just have ended
+                found[thread] = int(read_small(f"/proc/{pid}/task/{thread}/schedstat").split()[1])
     return found
 
 

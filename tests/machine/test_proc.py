@@ -64,6 +64,12 @@ def test_a_process_that_shares_a_core_has_waited_for_it_and_a_sleeping_one_has_n
     assert cpu_waits_ns(loops[0].pid) == {}, "it has ended"
 
 
+def test_a_thread_that_has_just_ended_does_not_hide_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: ["0", *listed(path)])
+    assert cpu_waits_ns(os.getpid()).keys() >= {str(os.getpid())}
+
+
 def test_our_own_odd_process_name_is_harmless() -> None:
     prctl, name = ctypes.CDLL(None).prctl, ctypes.create_string_buffer(16)
     prctl(16, name, 0, 0, 0)
