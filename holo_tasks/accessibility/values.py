@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ OBJECT = "\ufffc"
 """The character that stands for an object in a text."""
 LIMITED = "spin button"
 LIMITS = ("CurrentValue", "MinimumValue", "MaximumValue")
+ROUNDING = 2.0**-24
+"""Largest relative error of a number that a program keeps with single precision, as Chromium does."""
 OPTIONS = {"list item", "menu item"}
 PARAGRAPHS = {"paragraph", "heading"}
 """Roles whose whole text is requested: LibreOffice returns nothing if more characters are requested than it has."""
@@ -82,9 +85,15 @@ async def _check_limits(connection: Connection, bus_name: str, nodes: Sequence[N
     reported = await connection.all(bus_name, asked)
     for node, now, least, most in zip(nodes, reported[::3], reported[1::3], reported[2::3], strict=True):
         shown = numbers_of(node.value)
-        node.is_number = node.is_number or now in shown
+        node.is_number = node.is_number or (now is not None and any(_is_same(number, now) for number in shown))
         is_known = node.is_number and bool(shown) and least is not None and most is not None and least < most
-        node.is_outside = is_known and not any(least <= number <= most for number in shown)
+        node.is_outside = is_known and not any(
+            least <= number <= most or _is_same(number, least) or _is_same(number, most) for number in shown
+        )
+
+
+def _is_same(shown: float, reported: float) -> bool:
+    return math.isclose(shown, reported, rel_tol=ROUNDING)
 
 
 async def _with_exact_ends(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.connection import Question
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.values import MOST_VALUES, read_values
+from holo_tasks.accessibility.values import LIMITS, MOST_VALUES, read_values
 
 SHOWN = protocol.SHOWING | protocol.EDITABLE
 
@@ -61,6 +62,21 @@ async def test_a_field_that_was_not_asked_is_not_known_to_be_empty() -> None:
     nodes = [field(f"/{number}") for number in range(MOST_VALUES + 1)]
     await read(tells("", 0), nodes)
     assert [node.is_empty for node in nodes[-2:]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_outside"),
+    [("99.99", False), ("0.1", False), ("50", False), ("100", True), ("0.09", True), ("99.991", True)],
+)
+@pytest.mark.parametrize("form", ["f", "d"], ids=["single precision", "double precision"])
+async def test_a_number_at_a_rounded_limit_is_not_outside(text: str, is_outside: bool, form: str) -> None:
+    """Chromium keeps limits with single precision: 99.99 is reported as 99.98999786."""
+    reported = dict(zip(LIMITS, [float(text), 0.1, 99.99], strict=True))
+    rounded = {word: struct.unpack(form, struct.pack(form, number))[0] for word, number in reported.items()}
+    node = Node("/f", "spin button", "Amount", SHOWN, texts=True, ranges=True)
+    await read(lambda asked: text if asked.member == "GetText" else rounded.get(str(asked.body[-1])), [node])
+    assert node.is_number
+    assert node.is_outside is is_outside
 
 
 def dates(count: int) -> list[Node]:
