@@ -221,7 +221,7 @@ class ElementTree:
         """
         found: Element | None = None
         over = self._modal_dialogs_at(point)
-        option = self._open_option_at(point)
+        option = self._open_option_at(point, over)
         inside = set() if option is None else {option.id, *(each.id for each in self.below(option))}
         for element in self.elements:
             if option is not None and self._tops[element.id] == self._tops[option.id] and element.id not in inside:
@@ -234,18 +234,31 @@ class ElementTree:
                 found = element
         return found
 
-    def _open_option_at(self, point: Point) -> Element | None:
-        """Return the option at a point, if a combo box is open. A page draws it over its other elements."""
-        opened = {
-            self._tops[each.id] for each in self.elements if each.role == "combo box" and "expanded" in each.states
-        }
-        found = (
+    def _open_option_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
+        """Return the option at a point in the open list of a combo box. A page draws it over its other elements.
+
+        ``over`` are the modal dialogs at the point. A combo box below its window's dialog does not count.
+        """
+        opened = (each for each in self.elements if each.role == "combo box" and "expanded" in each.states)
+        opened = (each for each in opened if each.id >= over.get(self._tops[each.id], 0))
+        options = (option for each in opened for option in self._open_options(each) if option.box.contains(point))
+        return max(options, key=lambda option: option.id, default=None)
+
+    def _open_options(self, combo: Element) -> list[Element]:
+        """Return the visible options in a combo box, or else those of the nearest list after it."""
+        options = [
             each
-            for each in self.elements
+            for each in self.elements[combo.id + 1 :]
             if each.role in ("list item", "menu item") and "selectable" in each.states
-            if self._tops[each.id] in opened and each.on_screen and each.box.contains(point)
-        )
-        return next(found, None)
+            if self._tops[each.id] == self._tops[combo.id] and each.on_screen
+        ]
+        inside = {each.id for each in self.below(combo)}
+        if own := [each for each in options if each.id in inside]:
+            return own
+        lists = [next((it for it in self.ancestors(each) if it.role in ("list", "menu")), each) for each in options]
+        after = (around for around in lists if around.id > combo.id)
+        nearest = min(after, key=lambda around: (around.box.gap(combo.box), -around.id), default=None)
+        return [each for each, around in zip(options, lists, strict=True) if around == nearest]
 
     def _modal_dialogs_at(self, point: Point) -> dict[int, int]:
         """Return the last modal dialog at a point in each window, as the indexes of both."""

@@ -146,6 +146,81 @@ def test_the_open_list_of_a_combo_box_is_over_the_fields_of_its_page(state: str,
     assert beside.role == "window"
 
 
+def page_with_list(*more: Element) -> ElementTree:
+    """Return the tree of a page with a list, and with further elements from the id 3 on."""
+    return ElementTree(
+        (
+            element(0, "window", "Page", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "list", "", Box(10, 80, 300, 150)),
+            element(2, "list item", "Row", Box(10, 90, 300, 40), 1, "selectable"),
+            *more,
+        )
+    )
+
+
+STATE = element(3, "combo box", "State", Box(10, 20, 300, 30), 0, "expanded")
+OPEN, OTHER, ENTRY = Box(10, 50, 300, 100), Box(10, 100, 300, 150), Box(10, 90, 300, 40)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(("list", OTHER), ("list", OPEN), id="at the end of the page"),
+        pytest.param(("list", OPEN), ("list", OTHER), id="after the combo box"),
+        pytest.param(("panel", OTHER), ("list", OPEN), id="alone"),
+        pytest.param(("list", Box(10, 50, 300, 150)), ("list", OPEN), id="as near as another list"),
+    ],
+)
+def test_the_open_list_of_a_combo_box_is_the_nearest_one_after_it(
+    first: tuple[str, Box], second: tuple[str, Box]
+) -> None:
+    parts = [STATE]
+    for place, (role, box) in zip((4, 6), (first, second), strict=True):
+        option = "list item" if role == "list" else "label"
+        parts += [
+            element(place, role, "", box),
+            element(place + 1, option, "Germany" if box == OPEN else "Paid", ENTRY, place, "selectable"),
+        ]
+    found = page_with_list(*parts).at(Point(120, 110))
+    assert found is not None
+    assert found.name == "Germany"
+
+
+def test_the_options_in_a_combo_box_come_before_those_of_other_lists() -> None:
+    own, other = element(4, "menu", "", OTHER, 3), element(6, "list", "", OPEN)
+    options = [element(each, "list item", f"Option {each}", ENTRY, each - 1, "selectable") for each in (5, 7)]
+    found = page_with_list(STATE, own, options[0], other, options[1]).at(Point(120, 110))
+    assert found is not None
+    assert found.name == "Option 5"
+
+
+def test_a_list_around_a_combo_box_is_not_its_open_list() -> None:
+    row = element(4, "list item", "Row 2", ENTRY, 1, "selectable")
+    button = element(5, "button", "Add", Box(100, 100, 60, 24))
+    found = page_with_list(replace(STATE, parent=2), row, button).at(Point(120, 110))
+    assert found is not None
+    assert found.name == "Add"
+
+
+@pytest.mark.parametrize(
+    ("dialog", "combo", "pressed"), [(3, 4, "OK"), (5, 3, "OK"), (0, 3, "Germany")], ids=["in it", "below it", "none"]
+)
+def test_a_modal_dialog_is_over_the_lists_of_its_page(dialog: int, combo: int, pressed: str) -> None:
+    """Neither a list of the page nor the open list of a combo box below the dialog is pressed."""
+    parts = {
+        3: element(3, "panel", "", Box(5, 5, 380, 280)),
+        5: element(5, "panel", "", Box(5, 5, 380, 280)),
+        dialog: element(dialog, "dialog", "Order", Box(5, 5, 380, 280), 0, MODAL),
+        combo: replace(STATE, id=combo, parent=dialog if dialog < combo else 0),
+        6: element(6, "button", "OK", Box(100, 100, 60, 24), dialog),
+    }
+    if combo == 3:
+        parts[4] = element(4, "list item", "Germany", ENTRY, 3, "selectable")
+    found = page_with_list(*(part for place, part in sorted(parts.items()) if place)).at(Point(120, 110))
+    assert found is not None
+    assert found.name == pressed
+
+
 def test_the_focused_element_is_in_the_active_window() -> None:
     other = (
         element(9, "window", "Other", Box(0, 0, 10, 10), -1, pid=8),
