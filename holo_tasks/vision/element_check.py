@@ -126,8 +126,8 @@ class ElementCheck:
             return TOO_LARGE if element.role in PRESSED and not _is_near([line], element.box) else ""
         lines = self.lines(frame, element.box)
         read = _text(lines)
-        if element.role in PRESSED and read.isdigit() and read in re.findall(r"\d+", element.name):
-            return ""  # a day of a calendar, which may be drawn over a field and is called Sunday, January 3, 2027
+        if element.role in PRESSED and read and read == _day_in(element.name) and not tree.is_late(element.pid):
+            return ""  # a calendar may be drawn over a field
         if len(plain(read)) < LEAST_READ and element.role in PRESSED and tree.is_late(element.pid):
             return LATE
         if len(plain(read)) < LEAST_READ or element.role in WRITTEN_INTO:  # its own text cannot confirm the element
@@ -399,6 +399,16 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
     if own >= LIKENESS:
         return own < 1.0 and any(fit(other, read) > own for other in others)
     return shows or any(fit(other, read) >= SURE for other in others)
+
+
+def _day_in(name: str) -> str:
+    """Return the number in the name of a day of a calendar, as in “3” and “Sunday, January 3, 2027”; empty if unclear.
+
+    A day beside a year is certain only if the month is a word.
+    """
+    day, *year = sorted(re.findall(r"\d+", name), key=len) or [""]
+    is_day = name.strip() == day if not year else [*map(len, year)] == [4]
+    return day if is_day and len(day) <= 2 else ""
 
 
 def agrees(name: str, read: str) -> bool:

@@ -158,12 +158,26 @@ def test_a_list_field_without_a_value_may_show_the_name_of_the_area_that_it_fill
     assert (reason in found) if reason else not found
 
 
-@pytest.mark.parametrize(("name", "reason"), [("Sunday, January 3, 2027", ""), ("Monday, January 4, 2027", "another")])
-def test_the_number_on_a_day_of_a_calendar_confirms_it_over_a_field(name: str, reason: str) -> None:
-    """A page draws its calendar over other fields of the form."""
-    day = Box(FIELD.left + 4, FIELD.top + 1, 30, 30)
-    found = said(("button", name, day), ("text field", "Remark", FIELD), frame=picture("3"))
-    assert (reason in found) if reason else not found
+@pytest.mark.parametrize(
+    ("name", "shown", "is_confirmed"),
+    [
+        ("Sunday, January 3, 2027", "3", True),
+        ("Sunday, January 3rd, 2027", "3", True),
+        ("3", "3", True),
+        ("Monday, January 4, 2027", "3", False),
+        ("January 2027", "2027", False),
+        ("Sunday, January 3, 2027", "2027", False),
+        ("3/1/2027", "3", False),
+        ("Delete 3 items", "3", False),
+    ],
+)
+def test_the_number_on_a_day_of_a_calendar_confirms_it_over_a_field(name: str, shown: str, is_confirmed: bool) -> None:
+    """A page draws its calendar over other fields of the form. An outdated tree may have the days of another month."""
+    day = Box(FIELD.left + 4, FIELD.top + 1, 60, 30)
+    tree = tree_of(("button", name, day), ("text field", "Remark", FIELD))
+    late = replace(tree, applications=(replace(tree.applications[0], note=TOO_LATE),))
+    assert (not CHECK.contradiction(picture(shown), tree, tree.elements[1])) is is_confirmed
+    assert CHECK.contradiction(picture(shown), late, late.elements[1])
 
 
 def test_a_text_other_than_the_name_can_be_allowed() -> None:
