@@ -100,7 +100,8 @@ _RELATIONS = _set(
     " en para de del du dans à al con su nel sotto sopra"
 )
 _ENDS = frozenset(",;:().–—-!?。、")
-_AND = _set("and or und oder et ou y & /")
+_JOINTS = _set("and und et")
+_AND = _JOINTS | _set("or oder ou y & /")
 _STOPS = _ARTICLES | _LEADS | _COLORS | _PLACES | _RELATIONS | frozenset(_ROLES) | _AND | {"box", "check"}
 _STEP = re.compile(r":\s|[>→›]")
 _UNIT = re.compile(r"[^\W_]+|[^\w\s]|_")
@@ -233,13 +234,21 @@ def _around(units: Sequence[str], start: int, length: int, words: tuple[str, ...
 
 @lru_cache(maxsize=64)
 def _units(text: str) -> tuple[str, ...]:
-    """Return the words and signs of a text, in order. East Asian nouns of roles are words of their own."""
+    """Return the words and signs of a text, in order, with “&” for “and”.
+
+    East Asian nouns of roles are words of their own.
+    """
     parts = text.replace("…", " ").replace("...", " ").split(_QUOTE)
     found: list[str] = []
     for place, part in enumerate(parts):
         found += [_QUOTE] if place else []
         found += _UNIT.findall(_CJK_NOUNS.sub(r" \1 ", _folded(part)))
-    return tuple(found)
+    return tuple("&" if _is_joint(before, unit) else unit for before, unit in pairwise(["", *found]))
+
+
+def _is_joint(before: str, unit: str) -> bool:
+    """Say whether a word means “&” after another word of a name. In “the And button”, it is the name."""
+    return unit in _JOINTS and before[:1].isalnum() and before not in _STOPS
 
 
 def _with_joined_roles(units: Sequence[str]) -> list[str]:

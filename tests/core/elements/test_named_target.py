@@ -118,6 +118,13 @@ Name field | text field: Company name | text field: Name
 Invoice 1 | list item: Invoice 12 | list item: Invoice 1
 Invoice 12 | list item: Invoice 1 | list item: Invoice 12
 2024-05-31 | cell: 2024-05-3 | cell: 2024-05-31
+Save and close | button: Save | button: Save & close
+the Save and next button | button: Save | button: Save & Next
+Save & close | button: Save | button: Save and close
+'Speichern und schließen' | button: Speichern | button: Speichern & schließen
+the And button | button: Or | button: And
+the And gate button | button: Or gate | button: And gate
+Gate And button | button: Gate Or | button: Gate And
 """
 PASSED = """
 Save | button: Save | button: Delete
@@ -183,6 +190,10 @@ Save button | link: Save as… | button: Save
 Save in the bar | button: Save as… | button: Save
 Save button | toggle button: Save as… | button: Save
 Delete button for all | button: Delete all | button: Delete
+Save and close | button: Save & close | button: Save
+Save and close | button: Close | button: Save
+Save or close | button: Save | button: Save & close
+Save and the Close button | button: Save | button: Save & close
 1002 | cell: 1 002 | cell: 1002
 Invoice 12 | list item: Invoice 1 2 | list item: Invoice 12
 dark theme | button: Night mode | menu: Theme
