@@ -31,6 +31,8 @@ NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
 _ICON = re.compile(r"^[\u2e80-\u9fff] ?(?=[A-Za-zÀ-ÿ]{2})|(?<=[A-Za-zÀ-ÿ]{2}) ?[\u2e80-\u9fff]$")
 """A Chinese sign at the end of a Latin word."""
+_SIGN = re.compile("[\u2e80-\u9fff\uac00-\ud7a3]")
+"""A Chinese, Japanese or Korean sign."""
 WORDS_APART = 0.9
 """Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
 LEAST_BEFORE_DOTS = 3
@@ -105,11 +107,8 @@ class Sight:
         The result may be pressed or used as an anchor. So a line that is a different word does not count, however
         similar it is.
         """
-        ways = (
-            (str, without_mark)
-            if isinstance(label, FilledLabel) and label.values
-            else (str, without_mark, without_icon)
-        )
+        is_filled = isinstance(label, FilledLabel) and label.values
+        ways = (str, without_mark) if is_filled or self._has_signs else (str, without_mark, without_icon)
         texts = ((text, line) for line in self.lines for text in dict.fromkeys(way(line.text) for way in ways))
         rated = [(likeness(label, text), text, line) for text, line in texts]
         good = [
@@ -118,6 +117,15 @@ class Sight:
             if score >= LIKENESS and may_be_misread(label, text) and holds_values(label, text)
         ]
         return [*dict.fromkeys(line for _, line in sorted(good, key=lambda pair: -pair[0]))]
+
+    @cached_property
+    def _has_signs(self) -> bool:
+        """Return whether the lines have Chinese, Japanese or Korean words, so that such a sign may be a word.
+
+        One sign may still be an icon, as may a sign beside a Latin word.
+        """
+        read = "".join(without_icon(line.text) for line in self.lines)
+        return sum(map(str.isalpha, _SIGN.findall(read))) > 1
 
     def has(self, label: str) -> bool:
         """Return whether a line, or neighboring words joined to a phrase, is this label."""

@@ -126,6 +126,25 @@ def test_an_icon_that_ocr_joined_to_a_text_is_no_part_of_it(label: str, text: st
     assert bool(sight((text, 10, 100)).find(label)) is is_found
 
 
+@pytest.mark.parametrize(
+    ("others", "is_icon"),
+    [
+        (("取消",), False),
+        (("是", "否"), False),
+        (("キャンセル",), False),
+        (("취소",), False),
+        (("Cancel", "三", "目 Print", "Loading。。"), True),
+    ],
+)
+def test_a_sign_beside_a_latin_word_is_no_icon_among_words_of_such_signs(
+    others: tuple[str, ...], is_icon: bool
+) -> None:
+    """The Chinese label “旧PIN” means the old PIN."""
+    lines = [("旧PIN", 10, 100), *((text, 10, 200 + 50 * place) for place, text in enumerate(others))]
+    assert bool(sight(*lines).find("PIN")) is is_icon
+    assert sight(*lines).find("旧PIN")
+
+
 def test_a_label_that_occurs_twice_is_not_an_anchor() -> None:
     assert sight(("Date", 10, 100), ("Date", 10, 300), ("2026-01-01", 100, 100)).right_of("Date") is None
 
