@@ -18,6 +18,7 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.typed_text import Kind, TypedText
 from holo_tasks.desktop.fields import clear_field
+from holo_tasks.desktop.fields.pasted_text import NOT_PASTED
 from holo_tasks.desktop.fields.wide_characters import NOT_FETCHED
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
@@ -183,8 +184,9 @@ def test_a_field_that_is_not_cleared_is_refused(name: str) -> None:
     assert guard_of(events.ActionFailed(reason=getattr(clear_field, name))) == "field refused"
 
 
-def test_a_text_that_the_program_does_not_fetch_is_refused() -> None:
-    assert guard_of(events.ActionFailed(reason=NOT_FETCHED.format(text="x"))) == "field refused"
+@pytest.mark.parametrize("reason", [NOT_FETCHED, NOT_PASTED])
+def test_a_text_that_the_program_does_not_fetch_is_refused(reason: str) -> None:
+    assert guard_of(events.ActionFailed(reason=reason.format(text="x"))) == "field refused"
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))

@@ -294,6 +294,10 @@ async def test_a_date_of_qt_that_took_nothing_is_reported_although_it_looks_diff
     async with stage([sys.executable, str(APPS / "fields_qt.py")], first_field) as form:
         await form.focus("Due")
         assert await form.write("2024-05-31", overwrite=True) == "holds ‘01.01.2000’, not ‘2024-05-31’."
+        assert await form.write("05.03.2026\t345", overwrite=True) == ""
+        tree = await form.walk.services.desktop.elements()  # type: ignore[attr-defined]
+        assert [tree.find("spin button", name)[0].value for name in ("Due", "Least")] == ["05.03.2026", "345"]
+        await form.focus("Due")
         assert await form.write("31.05.2024", overwrite=True) == ""
         assert form.outcome == "exact"
         await form.focus("Short")

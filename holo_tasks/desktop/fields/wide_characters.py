@@ -1,7 +1,6 @@
-"""Paste texts that keys cannot enter: characters above U+FFFF in Java windows, and whole dates in date fields of Qt.
+"""Paste characters above U+FFFF into Java windows, which cannot receive them from keys.
 
-AWT cuts the keysyms to 16 bits, so typing would change the characters. A date field of Qt refuses the first digit of a
-date that replaces the old one, since that digit alone is no date.
+AWT cuts the keysyms to 16 bits, so typing would change the characters.
 
 Measured with OpenJDK 17: typed by keys, 🙂 (U+1F642) arrives in a text field of Swing as U+F642; pasted, it is whole.
 Tk 8.6.13, GTK 3, Qt 6 and Chromium read such keys correctly.
@@ -13,31 +12,26 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from holo_tasks.core.errors import SecretRefused
-from holo_tasks.core.input import keynames
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.secrets.secret import Secret
-from holo_tasks.desktop.input.keyboard import Keyboard
 from holo_tasks.desktop.programs.window_owners import innermost_window_at, windows_on_key_path
-from holo_tasks.desktop.x11.offered_text import ClipboardOffer
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 OF_JAVA = frozenset({"FocusProxy", "Content window"})
 """The names of AWT's inner windows: the one that receives its keys, and the one that it draws in."""
-PASTE_S = 3.0
 NOT_FETCHED = (
     "The text up to {text} was typed, and the program did not take {text} from the clipboard. The rest was not typed: "
     "look at the field, and correct it."
 )
-_NUMBER = re.compile(r"[-+]?\d{1,3}(?:[.,' ]?\d{3})*(?:[.,]\d+)?")
 _WIDE = re.compile("([\U00010000-\U0010ffff]+)")
 
 
 class WideCharacters:
     """Pastes characters that the keys of a Java window cannot carry."""
 
-    def __init__(self, link: XConnection, sleep: Callable[[float], None]) -> None:
+    def __init__(self, link: XConnection, paste: Callable[[str], bool]) -> None:
         self._link = link
-        self._sleep = sleep
+        self._paste = paste
 
     def are_lost(self, parts: Sequence[str | Secret], at: Point | None) -> bool:
         """Return whether keys would turn characters of a text into others in the window that gets it.
@@ -55,23 +49,14 @@ class WideCharacters:
                 )
         return True
 
-    def write(
-        self, text: str, type_: Callable[[str], None], press: Callable[[Sequence[int]], None], keyboard: Keyboard
-    ) -> str:
+    def write(self, text: str, type_: Callable[[str], None]) -> str:
         """Type a text and paste its wide characters; return a sentence if some text is missing, else an empty one."""
         for part in _parts(text):
             if _WIDE.fullmatch(part) is None:
                 type_(part)
-                continue
-            if warning := self.paste(part, press, keyboard):
-                return warning
+            elif not self._paste(part):
+                return NOT_FETCHED.format(text=part)
         return ""
-
-    def paste(self, text: str, press: Callable[[Sequence[int]], None], keyboard: Keyboard) -> str:
-        """Paste a text; return a sentence if the program did not take it, else an empty one."""
-        with ClipboardOffer(self._link.display, text) as offer:
-            press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])
-            return "" if offer.await_fetched(PASTE_S, self._sleep) else NOT_FETCHED.format(text=text)
 
     def _is_java(self, at: Point | None) -> bool:
         """Return whether the window at a point or, without one, the window with the keyboard belongs to AWT."""
@@ -84,11 +69,6 @@ class WideCharacters:
         except Refused:
             return False
         return not OF_JAVA.isdisjoint(found)
-
-
-def has_parts(text: str) -> bool:
-    """Return whether a text has several numbers, as a date or a time of day, and is not one number."""
-    return len(re.findall(r"\d+", text)) > 1 and _NUMBER.fullmatch(text.strip()) is None
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -30,9 +30,10 @@ from holo_tasks.desktop.fields.caret_probe import CaretProbe
 from holo_tasks.desktop.fields.changed_field import Fields
 from holo_tasks.desktop.fields.clear_field import FieldClearing
 from holo_tasks.desktop.fields.focused_field import Focus, FocusedField
+from holo_tasks.desktop.fields.pasted_text import PastedText, value_to_paste
 from holo_tasks.desktop.fields.sheet_typing import SheetTyping
 from holo_tasks.desktop.fields.typing_watch import SecretTypingCheck
-from holo_tasks.desktop.fields.wide_characters import WideCharacters, has_parts
+from holo_tasks.desktop.fields.wide_characters import WideCharacters
 from holo_tasks.desktop.input.gate import Gate
 from holo_tasks.desktop.input.keyboard import Keyboard
 from holo_tasks.desktop.input.pointer import Pointer
@@ -85,7 +86,8 @@ class GesturePlayer:
         self._clearing = FieldClearing(focused, probe, fields, self._press_keys, gate)
         self._sheet = SheetTyping(focused, typist.type, self._press_keys, gate)
         self._windows = CodeWindows(gate.sleep)
-        self._wide = WideCharacters(link, gate.sleep)
+        self._pasted = PastedText(link, keyboard, self._press_codes, gate.sleep)
+        self._wide = WideCharacters(link, self._pasted.paste)
         self._value_events = 0
         self.typed: list[Typed] = []
 
@@ -218,10 +220,10 @@ class GesturePlayer:
                         self._write_secret(self._with_value(part, tickets), self._gate.field)
                     elif client and untypable(part):
                         warning = self._far.paste(part, self._press_codes, self._keyboard)
-                    elif focus.qt_spin and not client and has_parts(part):
-                        warning = self._wide.paste(part, self._press_codes, self._keyboard)
+                    elif focus.qt_spin and not client and (value := value_to_paste(part)):
+                        warning = self._pasted.write(value, part.removeprefix(value), self._typist.type)
                     elif are_lost:
-                        warning = self._wide.write(part, self._typist.type, self._press_codes, self._keyboard)
+                        warning = self._wide.write(part, self._typist.type)
                     else:
                         self._typist.type(part)
                 if gesture.press_enter and not warning:

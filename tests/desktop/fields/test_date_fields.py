@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, SHOWING, Application, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.fields.focused_field import focus_in
-from holo_tasks.desktop.fields.wide_characters import has_parts
+from holo_tasks.desktop.fields.pasted_text import PastedText, value_to_paste
 
 
 @pytest.mark.parametrize("text", ["05.12.2026", "2026-12-05", "12/5/26", "10:15", "5 Dec 2026", "05.12.2026 10:15"])
-def test_dates_and_times_have_parts(text: str) -> None:
-    assert has_parts(text)
+@pytest.mark.parametrize("rest", ["", "\t", "\n", "\r\n", "\t17:30", "\t5\n"])
+def test_a_date_and_a_time_are_pasted_and_what_comes_after_them_is_typed(text: str, rest: str) -> None:
+    assert value_to_paste(text + rest) == text
 
 
 @pytest.mark.parametrize(
-    "text", ["12", "-3", "12.50", "1284,50", "1,284.50", "1.284.000,5", "12 345", "7 kg", "Dec 2026"]
+    "text", ["12", "-3", "12.50", "1284,50", "1,284.50", "1.284.000,5", "12 345", "7 kg", "Dec 2026", ""]
 )
-def test_numbers_have_none(text: str) -> None:
-    assert not has_parts(text)
+@pytest.mark.parametrize("rest", ["", "\t10", "\n10\n", "\t05.12.2026"])
+def test_numbers_are_typed_with_what_comes_after_them(text: str, rest: str) -> None:
+    assert value_to_paste(text + rest) == ""
+
+
+@pytest.mark.parametrize(("is_taken", "typed"), [(True, ["\t345"]), (False, [])])
+def test_nothing_is_typed_after_a_date_that_the_program_does_not_take(
+    monkeypatch: pytest.MonkeyPatch, is_taken: bool, typed: list[str]
+) -> None:
+    unused: Any = None
+    pasted, done = PastedText(unused, unused, unused, unused), list[str]()
+    monkeypatch.setattr(pasted, "paste", lambda _: is_taken)
+    said = pasted.write("05.03.2026", "\t345", done.append)
+    assert ("did not take 05.03.2026" in said, done) == (not is_taken, typed)
+    assert "The text up to" not in said
 
 
 @pytest.mark.parametrize(
