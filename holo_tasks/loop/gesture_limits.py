@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holo_tasks.core.elements.typed_field import moves_on
 from holo_tasks.core.input.gestures import Gesture, Typed, Write, keys
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
@@ -13,7 +14,10 @@ from holo_tasks.core.secrets.totp import LONGEST_S
 SLIP_S, SLOW_KEY_S = 10.0, 0.1
 """Seconds for an action, and for each of its keys. The second is for programs that read their keys slowly."""
 SLOW_OVERWRITE_S = 20.0
-"""Additional seconds to empty a field: a slow program is waited for after the selection, and after the deletion."""
+"""Additional seconds to empty a field: a slow program is waited for after the selection, and after the deletion.
+
+Before Tab and Enter in a sheet, the program is also asked which cell has the keyboard, and whether it has opened.
+"""
 SLOW_SECRET_S, SLOW_FIELD_S = 12.0, 60.0
 """Additional seconds for each secret, and for a secret that is bound to a field.
 
@@ -34,8 +38,8 @@ def seconds_for(gesture: Gesture, field: Box | None) -> float:
     """Return the time limit of a gesture in seconds. ``field`` is the field that its secret is bound to."""
     codes = gesture.text.count(CODE_BEGINS) if isinstance(gesture, Write) else 0
     seconds = SLOW_CODE_S * codes + SLIP_S + SLOW_KEY_S * keys(gesture) + SLOW_SECRET_S * secrets_in(gesture)
-    empties = isinstance(gesture, Write) and gesture.overwrite
-    return seconds + (SLOW_OVERWRITE_S if empties else 0.0) + (SLOW_FIELD_S if field else 0.0)
+    waits = isinstance(gesture, Write) and (gesture.overwrite or moves_on(gesture))
+    return seconds + (SLOW_OVERWRITE_S if waits else 0.0) + (SLOW_FIELD_S if field else 0.0)
 
 
 def typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequence[Typed]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holo_tasks.core.elements.typed_field import moves_on
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
 from holo_tasks.core.input import keynames
 from holo_tasks.core.input.gestures import (
@@ -287,9 +288,9 @@ class GesturePlayer:
 
     def _clear(self, gesture: Write, *, client: str) -> Focus:
         """Clear the field if the text replaces its content. Return the focused control if it decides how to type."""
-        last, enters = self.last_event_ns, gesture.press_enter or not {"\t", "\n"}.isdisjoint(gesture.text)
+        last = self.last_event_ns
         if not gesture.overwrite:
-            return self._clearing.focus(last) if enters and self._focused.in_sheets else Focus("unknown")
+            return self._clearing.focus(last) if moves_on(gesture) and self._focused.in_sheets else Focus("unknown")
         return self._clearing.clear(self._clearing.focus(last), far=bool(client), empty=not gesture.text)
 
     def _tap(self, *, hold: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
