@@ -17,7 +17,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.scripts.file_dialogs import dialog_on
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.value_formats import format_of
+from holo_tasks.scripts.value_formats import format_of, with_words_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value, convert
 from holo_tasks.vision.screen_text import Sight, matches
 
@@ -150,7 +150,7 @@ def _holds(recording: Recording, literal: str) -> bool:
     ]
     if any(literal in text for text in (*said, *typed, *pressed)):
         return True
-    return any(format_of(text, literal) for text in typed)
+    return any(format_of(text, literal) or with_words_of(text, "date", literal) for text in typed)
 
 
 def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, str]:
@@ -238,13 +238,15 @@ def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]
 
 
 def _is_in(text: str, value: str) -> bool:
-    """Return whether a text has a value in it, or is the value in the program's format.
+    """Return whether a text has a value in it, or is the value in the program's format or in words.
 
-    A value of one character occurs in other texts by chance.
+    A value of one character occurs in other texts by chance. Further words beside a date in words may be of the item.
     """
     if len(value) < SHORTEST:
         return bool(value) and is_amount_of(text, value)
-    return value in text or bool(format_of(text, value))
+    words = with_words_of(text, "date", value)
+    is_date = bool(words) and re.search(r"\w", PLACEHOLDER.sub("", words)) is None
+    return value in text or bool(format_of(text, value)) or is_date
 
 
 def is_name(text: str) -> bool:

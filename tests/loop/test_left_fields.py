@@ -228,6 +228,14 @@ def test_a_person_at_the_screen_ends_the_comparison() -> None:
         ("12-34 A", "12-34 A Adler Ltd", False),
         ("today", "2026-03-05", False),
         ("01/05/2024", "2024-01-05", False),  # the order of the parts is the program's
+        ("https://shop.example.org/login", "shop.example.org/login", False),
+        ("www.x.de", "x.de", False),
+        ("Example.org", "https://example.org/", False),
+        ("https://shop.example.org/login", "shop.example.org", True),
+        ("example.org", "https://example.org/start", True),
+        ("https://example.org", "https://example.com", True),
+        ("ftp://example.org", "example.org", True),
+        ("Adler/", "Adler", True),
     ],
 )
 def test_another_form_of_a_value_is_no_other_value(typed: str, held: str, differs: bool) -> None:
