@@ -162,11 +162,15 @@ def templated(text: str, values: Mapping[str, Value]) -> str:
         said = str(value)
         if form := format_of(text.strip(), said):
             return f"{{{name}:{form}}}"
-        if words := with_words_of(text, name, said):
-            return words
+        text = with_words_of(text, name, said) or text
         if len(said) > 1 or said == text:
-            text = text.replace(said, f"{{{name}}}")
+            text = _replaced(text, said, f"{{{name}}}")
     return text
+
+
+def _replaced(text: str, value: str, name: str) -> str:
+    """Return a text with a name in place of a value, except inside other names and their formats."""
+    return re.sub(f"{PLACEHOLDER.pattern}|{re.escape(value)}", lambda found: found[0] if found[1] else name, text)
 
 
 def title_of_item(title: str, values: Mapping[str, Value]) -> str:

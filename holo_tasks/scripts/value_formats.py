@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import product
+from itertools import permutations, product
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
@@ -18,7 +18,9 @@ _DATE_TOKENS = re.compile("dddd|ddd|YYYY|YY|MMMM|MMM|MM|M|DD|Do|D")
 _TIME_TOKENS = re.compile("HH|H|hh|h|mm|AM|am")
 _AMOUNT_FORM = re.compile(r"(?:#([^#0])##)?0(?:([.,])(0+))?")
 DAYS, MONTHS, YEARS = ("DD", "D"), ("MM", "M"), ("YYYY", "YY")
-DAY_WORDS, MONTH_WORDS = ("D", "DD", "Do"), ("MMM", "MMMM")
+DAY_WORDS, MONTH_WORDS, YEAR_WORDS, WEEKDAY_WORDS = ("D", "DD", "Do"), ("MMM", "MMMM"), ("YYYY",), ("ddd", "dddd")
+BETWEEN = r"[^\w{}]{1,3}(?:(?:of|the) )?"
+"""What may stand between two words of a date."""
 SEPARATORS = "-./ "
 IN_WORDS = ("ddd", "dddd", "MMM", "MMMM", "Do", "DD", "D", "YYYY")
 """The formats of the words of a date. Of two that write a date alike, the last one counts."""
@@ -58,20 +60,29 @@ def format_of(text: str, value: str) -> str:
 
 
 def with_words_of(text: str, name: str, value: str) -> str:
-    """Return a text that says a whole date in English words, with placeholders for the words.
+    """Return a text that says a whole date in English words, with placeholders for the words of the date.
 
-    A day of a calendar may be called ``Thursday, December 24th, 2026``. Returns an empty string for any other text, and
-    for one with a further number.
+    A day of a calendar may be called ``Thursday, December 24th, 2026``. Returns an empty string for any other text.
+    Equal words elsewhere in the text stay, because they are not the date's.
     """
-    if not _DATE.fullmatch(value):
+    parts = _date_parts(value) if _DATE.fullmatch(value) else {}
+    if "MMMM" not in parts:
         return ""
-    parts = _date_parts(value)
-    forms = {parts[form]: form for form in IN_WORDS if form in parts}
-    words = re.split(r"(\w+)", text)
-    told = {forms.get(word, "number" if any(map(str.isdigit, word)) else "") for word in words}
-    if "number" in told or not all(told.intersection(one) for one in (DAY_WORDS, MONTH_WORDS, YEARS)):
-        return ""
-    return "".join(f"{{{name}:{forms[word]}}}" if word in forms else word for word in words)
+    forms = {parts[form]: form for form in IN_WORDS}
+    orders = permutations(_any_of(parts, kinds) for kinds in (DAY_WORDS, MONTH_WORDS, YEAR_WORDS))
+    weekday = _any_of(parts, WEEKDAY_WORDS)
+    dates = "|".join(BETWEEN.join(order) for order in orders)
+    whole = rf"\b(?:{weekday}{BETWEEN})?(?:{dates})(?:{BETWEEN}{weekday})?"
+
+    def named(word: re.Match[str]) -> str:
+        return f"{{{name}:{forms[word[0]]}}}" if word[0] in forms else word[0]
+
+    said = re.sub(whole, lambda date: re.sub(r"\w+", named, date[0]), text)
+    return "" if said == text else said
+
+
+def _any_of(parts: Mapping[str, str], forms: Sequence[str]) -> str:
+    return rf"(?:{'|'.join(parts[form] for form in forms)})\b"
 
 
 def is_part_of(text: str, value: str) -> bool:
