@@ -273,18 +273,19 @@ def _varying(text: str) -> str:
     return found + _loosely(text[end:])
 
 
-_NUMBER = re.compile(
-    r"(\{[a-z_][a-z0-9_]*(?::[^{}]+)?\}|\b(?:code|err(?:no|or|eur)?|fehler|fout)\W{0,2}\d+)|\d(?:[\d.,:]*\d)?",
+_MOMENT = re.compile(
+    rf"({PLACEHOLDER.pattern})|(?<!\d)(?:\d{{1,4}}(?P<mark>[-/.])\d\d?(?P=mark)\d{{1,4}}|\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?"
+    r"|\d+(?:[.,]\d+)?(?= ?(?:m?s|secs?|mins?|se[cgk][ou]nd\w*|minut\w*)\b))",
     re.IGNORECASE,
 )
-"""A number; or, as its group, a value of the item or the number of an error, which tells it from other errors."""
+"""A date, a time or a duration; or, as its group, a value of the item. Other numbers may be the code of an error."""
 
 
 def errors_at_end(first: Sight, one: RecordedAnswer) -> list[str]:
     """Return the new texts that read like an error on the last screen of a recording, which answered nevertheless.
 
-    They have parameters in place of the item's values, and ``*`` in place of numbers. A text that goes on in the lines
-    below it is returned with and without them.
+    They have parameters in place of the item's values, and ``*`` in place of dates, times and durations. A text that
+    goes on in the lines below it is returned with and without them.
     """
     new = [line for line in one.sight.lines if not first.has(line.text)]
     found: list[str] = []
@@ -293,7 +294,7 @@ def errors_at_end(first: Sight, one: RecordedAnswer) -> list[str]:
         if says_failure(PLACEHOLDER.sub(" ", text)):
             whole = " ".join([line.text.strip(), *(each.text.strip() for each in _continued(line, new))])
             found += [text, templated(whole, one.values)]
-    return [*dict.fromkeys(_NUMBER.sub(lambda number: number[1] or "*", text) for text in found)]
+    return [*dict.fromkeys(_MOMENT.sub(lambda found: found[1] or "*", text) for text in found)]
 
 
 def _continued(line: Line, lines: Sequence[Line]) -> Iterator[Line]:

@@ -191,8 +191,12 @@ def shown(*texts: str, gap: int = 4) -> Sight:
     ("texts", "errors"),
     [
         pytest.param(("Stored", "No such table: nota"), ["No such table: {name}"], id="a value"),
-        pytest.param(("Failed to load 3 images",), ["Failed to load * images"], id="a number"),
-        pytest.param(("It failed: error 12",), ["It failed: error 12"], id="the number of an error"),
+        pytest.param(("Imported 9 of 10 items",), ["Imported 9 of 10 items"], id="a count"),
+        pytest.param(("Errore 13: scrittura non riuscita",), ["Errore 13: scrittura non riuscita"], id="an error"),
+        pytest.param(("Failed: HTTP 404",), ["Failed: HTTP 404"], id="a code"),
+        pytest.param(("2026-11-29T12:03:44 It failed",), ["*T* It failed"], id="a moment"),
+        pytest.param(("Failed after 3 seconds, 0,5 s late",), ["Failed after * seconds, * s late"], id="durations"),
+        pytest.param(("5 sections failed",), ["5 sections failed"], id="no duration"),
         pytest.param(
             ("Execution failed in 1.5 s:", "the table is locked"),
             ["Execution failed in * s:", "Execution failed in * s: the table is locked"],
