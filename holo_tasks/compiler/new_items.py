@@ -13,7 +13,7 @@ from holo_tasks.compiler.targets import templated
 from holo_tasks.core.elements.element_anchors import FIELDS
 from holo_tasks.loop.left_fields import MOVES
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.values import PLACEHOLDER, Value, label_of
+from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of
 from holo_tasks.vision.screen_text import Sight
 
 _CODE = re.compile(r"[^\W\d_]+[-/_#]?\d{3,}(?:[-/_#](?:[^\W\d_]+[-/_#]?)?\d+)*")
@@ -53,11 +53,11 @@ def entered_values(
 def without_entered(texts: Sequence[str], later: Sequence[RecordedStep], values: Mapping[str, Value]) -> list[str]:
     """Return the texts that name an item, without values that are typed in later steps and may be shown by chance.
 
-    A quantity of 12 is also a part of *K-12*. If nothing else names the item, a text that is such a value alone stays:
-    it may be the key that a form asks for again.
+    A quantity of 12 is also a part of *K-12*. The number of an item, such as *R-1002*, stays. If nothing else names the
+    item, a text that is such a value alone stays: it may be the key that a form asks for again.
     """
     typed = {templated(str(one.arguments[TYPING[one.tool]]), values) for one in later if one.tool in TYPING}
-    others = [text for text in texts if text.strip("*") not in typed]
+    others = [text for text in texts if text.strip("*") not in typed or is_number(fill(text.strip("*"), values))]
     return others or [text for text in texts if text in typed]
 
 

@@ -254,11 +254,12 @@ def test_the_command_says_that_a_playbook_may_enter_an_item_twice(
         (["*{quantity}*"], []),
         (["{quantity}"], ["{quantity}"]),
         (["{article}", "*{customer}*"], ["{article}", "*{customer}*"]),
+        (["*{number}*", "{article}", "{quantity}"], ["*{number}*", "{article}"]),
     ],
 )
 def test_a_value_that_is_typed_later_names_no_item_beside_another(texts: list[str], kept: list[str]) -> None:
-    values = {"article": "K-11", "quantity": "12", "customer": "Dorn"}
-    later = [step("click"), step("write", content="12"), step("write", content="for Dorn")]
+    values = {"number": "R-1002", "article": "K-11", "quantity": "12", "customer": "Dorn"}
+    later = [step("click"), step("write", content="12"), step("write", content="for Dorn"), NUMBER]
     assert without_entered(texts, later, values) == kept
 
 
