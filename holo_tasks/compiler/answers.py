@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, islice
 from typing import Any
 
 from holo_tasks.compiler.targets import is_of_item, is_readable, templated
@@ -19,6 +19,8 @@ KINDS = ("int", "money", "date", "text")
 PATTERNS = {"int": r"(-?\d+)", "money": r"(-?[\d,.' ]*\d)", "date": r"(\d{4}.?\d\d.?\d\d)", "text": "(.+?)"}
 LEAST_WORDS = 3
 """The fewest letters of the text before a value. Shorter texts do not identify the value."""
+MOST_LINES = 4
+"""The most lines of a message that are joined."""
 
 
 @dataclass(frozen=True)
@@ -285,15 +287,14 @@ def errors_at_end(first: Sight, one: RecordedAnswer) -> list[str]:
     """Return the new texts that read like an error on the last screen of a recording, which answered nevertheless.
 
     They have parameters in place of the item's values, and ``*`` in place of dates, times and durations. A text that
-    goes on in the lines below it is returned with and without them.
+    goes on in other lines is returned with each number of them.
     """
     new = [line for line in one.sight.lines if not first.has(line.text)]
     found: list[str] = []
     for line in new:
-        text = templated(line.text.strip(), one.values)
-        if says_failure(PLACEHOLDER.sub(" ", text)):
-            whole = " ".join([line.text.strip(), *(each.text.strip() for each in _continued(line, new))])
-            found += [text, templated(whole, one.values)]
+        texts = (each.text.strip() for each in (line, *islice(_continued(line, new), MOST_LINES - 1)))
+        said = [templated(text, one.values) for text in accumulate(texts, "{} {}".format)]
+        found += (text for text in said if says_failure(PLACEHOLDER.sub(" ", text)))
     return [*dict.fromkeys(_MOMENT.sub(lambda found: found[1] or "*", text) for text in found)]
 
 

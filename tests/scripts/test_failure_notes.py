@@ -190,7 +190,7 @@ def shown(*texts: str, gap: int = 4) -> Sight:
 @pytest.mark.parametrize(
     ("texts", "errors"),
     [
-        pytest.param(("Stored", "No such table: nota"), ["No such table: {name}"], id="a value"),
+        pytest.param(("No such table: nota",), ["No such table: {name}"], id="a value"),
         pytest.param(("Imported 9 of 10 items",), ["Imported 9 of 10 items"], id="a count"),
         pytest.param(("Errore 13: scrittura non riuscita",), ["Errore 13: scrittura non riuscita"], id="an error"),
         pytest.param(("Failed: HTTP 404",), ["Failed: HTTP 404"], id="a code"),
@@ -201,6 +201,20 @@ def shown(*texts: str, gap: int = 4) -> Sight:
             ("Execution failed in 1.5 s:", "the table is locked"),
             ["Execution failed in * s:", "Execution failed in * s: the table is locked"],
             id="two lines",
+        ),
+        pytest.param(
+            ("The document", "could not be saved."),
+            ["The document could not be saved.", "could not be saved."],
+            id="the failure in the second line",
+        ),
+        pytest.param(
+            ("It failed, because", "the folder is missing.", "Folder:"),
+            [
+                "It failed, because",
+                "It failed, because the folder is missing.",
+                "It failed, because the folder is missing. Folder:",
+            ],
+            id="a label below a message",
         ),
         pytest.param(("Stored without errors", "Old error in form"), [], id="no failure, and an old one"),
     ],
