@@ -13,7 +13,7 @@ from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.targets import hits
 from holo_tasks.core.elements.element_anchors import numbered
-from holo_tasks.scripts.value_formats import format_of, is_part_of, with_words_of
+from holo_tasks.scripts.value_formats import format_of, forms_of, is_part_of, with_words_of
 from holo_tasks.vision.screen_text import Line, Sight, matches, on_row
 
 CHOOSE = "choose"
@@ -38,7 +38,8 @@ def with_choices(recording: Recording, sights: Mapping[Picture, Sight], named: S
     values = [value for value in given if len(value) >= SHORTEST]
     every = _used(recording.steps, sights)
     said = [text for step in recording.steps for text in (*_named(step, sights), _typed(step))]
-    apart = [value for value in values if not any(_says(text, value) for text in said)]
+    whole = [value for value in values if any(forms_of(_typed(step).strip(), value) for step in recording.steps)]
+    apart = [value for value in values if value not in whole and not any(_says(text, value) for text in said)]
     used, steps = "", list[RecordedStep]()
     for series in _series(recording.steps):
         first = series[0]

@@ -50,13 +50,16 @@ def format_of(text: str, value: str) -> str:
 
     On the third of March, ``03/03/2026`` may begin with the day or the month. Before dots, the day comes first.
     """
-    if text == value:
-        return ""
-    forms = _forms(value) if any(map(str.isdigit, text)) else ()
-    found = dict.fromkeys(form for form in forms if formatted(value, form) == text)
+    found = forms_of(text, value)
     first = next(iter(found), "")
     orders = {_order(form) for form in found}
     return first if len(orders) < 2 or (text.count(".") == 2 and _order(first) == "DMY") else ""
+
+
+def forms_of(text: str, value: str) -> list[str]:
+    """Return each format in which a text may be a value, such as two of ``03/03/2026``, the usual ones first."""
+    forms = _forms(value) if text != value and any(map(str.isdigit, text)) else ()
+    return [*dict.fromkeys(form for form in forms if formatted(value, form) == text)]
 
 
 def with_words_of(text: str, name: str, value: str) -> str:

@@ -112,3 +112,13 @@ def test_a_day_that_may_be_of_two_dates_names_neither() -> None:
 def test_other_presses_stay(steps: tuple[RecordedStep, ...]) -> None:
     """The date is typed or pressed as a whole, the row is the item's, no number or another one, or a field."""
     assert CHOOSE not in tools(*steps, sight=FORM, data=DUE)
+
+
+@pytest.mark.parametrize(("typed", "left"), [("03/03/2026", False), ("3", True)])
+def test_a_date_that_was_typed_with_its_month_or_its_day_first_is_chosen_by_no_press(typed: str, left: bool) -> None:
+    steps = step("write", content=typed), press("Step 3")
+    assert (CHOOSE in tools(*steps, sight=FORM, data={"due": "2026-03-03"})) is left
+
+
+def test_a_pressed_date_that_may_begin_with_its_month_is_chosen_by_the_model() -> None:
+    assert tools(press("03/03/2026"), sight=FORM, data={"due": "2026-03-03"}) == [CHOOSE]
