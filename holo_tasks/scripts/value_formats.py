@@ -65,7 +65,8 @@ def forms_of(text: str, value: str) -> list[str]:
 def with_words_of(text: str, name: str, value: str) -> str:
     """Return a text that says a whole date in English words, with placeholders for the words of the date.
 
-    A day of a calendar may be called ``Thursday, December 24th, 2026``. Returns an empty string for any other text.
+    A day of a calendar may be called ``Thursday, December 24th, 2026``. Returns an empty string for any other text. In
+    ``Tue May 5, 2026`` the month is short, as the weekday is.
     Equal words elsewhere in the text stay, because they are not the date's.
     """
     parts = _date_parts(value) if _DATE.fullmatch(value) else {}
@@ -77,10 +78,12 @@ def with_words_of(text: str, name: str, value: str) -> str:
     dates = "|".join(BETWEEN.join(order) for order in orders)
     whole = rf"\b(?:{weekday}{BETWEEN})?(?:{dates})(?:{BETWEEN}{weekday})?"
 
-    def named(word: re.Match[str]) -> str:
-        return f"{{{name}:{forms[word[0]]}}}" if word[0] in forms else word[0]
+    def named(date: re.Match[str]) -> str:
+        words = re.split(r"(\w+)", date[0])
+        told = forms | ({parts["MMM"]: "MMM"} if parts["ddd"] in words else {})
+        return "".join(f"{{{name}:{told[word]}}}" if word in told else word for word in words)
 
-    said = re.sub(whole, lambda date: re.sub(r"\w+", named, date[0]), text)
+    said = re.sub(whole, named, text)
     return "" if said == text else said
 
 

@@ -64,9 +64,16 @@ def test_the_words_of_a_whole_date_are_written_for_another_date(text: str, other
     assert fill(said, {"due": "2027-01-03"}) == other
 
 
-def test_words_that_are_no_part_of_the_date_stay() -> None:
-    said = with_words_of("May I pay 5 on May 5, 2026", "due", "2026-05-05")
-    assert fill(said, {"due": "2026-06-09"}) == "May I pay 5 on June 9, 2026"
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        pytest.param("May I pay 5 on May 5, 2026", "May I pay 5 on June 9, 2026", id="no part of the date"),
+        pytest.param("Tue May 5, 2026", "Tue Jun 9, 2026", id="short"),
+        pytest.param("Tuesday, May 5, 2026", "Tuesday, June 9, 2026", id="long"),
+    ],
+)
+def test_may_is_a_short_and_a_long_word(text: str, other: str) -> None:
+    assert fill(with_words_of(text, "due", "2026-05-05"), {"due": "2026-06-09"}) == other
 
 
 @pytest.mark.parametrize(
