@@ -105,6 +105,8 @@ class PlaybookBrain:
         self._failures, self._late_texts, self._searched = FailureNotes(values), LateTexts(), SearchedRows(values)
         self._filled: list[tuple[Filled, Rule]] = []
         """The fields that were filled in, each with the rule of its step."""
+        self._known: Sequence[Filled] = ()
+        """The fields that were filled in before the last step, also by a model."""
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
         self._stopped: Misfit | None = None
@@ -154,8 +156,7 @@ class PlaybookBrain:
             return await self._probed(walk, self._probe, self._answer)
         # The wait on an unknown screen has a fixed length. The effect of a step may take longer.
         walk.extends_waits = not decision.lost or bool(decision.rule)
-        action = decision.action
-        self.given = decision
+        self.given, action = decision, decision.action
         if action is not None and not (rule is not None and rule.anytime):
             self._view.forget()
         if action is not None and action.wait is None:
@@ -166,6 +167,7 @@ class PlaybookBrain:
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)
+        self._known = [*walk.typed.left.filled]
         return step
 
     async def _decided_in_view(self, walk: Walk) -> tuple[Sight, Decision]:
@@ -408,16 +410,15 @@ class PlaybookBrain:
 
         def follows(history: Sequence[Turn]) -> Decision:
             met = self._met == self._steps(history)
-            values, old = self.values, self._old
             return follow(
                 self.playbook,
                 self.goal,
-                values,
+                self.values,
                 history,
                 sight,
                 written=exactly,
                 met=met,
-                old=old,
+                old=self._old,
                 seen=self._view.seen_on(sight),
             )
 
@@ -444,8 +445,8 @@ class PlaybookBrain:
         if given is not None and not result.is_error and not is_missing:
             self._check_field(given, walk)
             left, rule = walk.typed.left, self._rule_of(given)
-            if rule is not None and left.filled and all(left.filled[-1] is not each for each, _ in self._filled):
-                self._filled.append((left.filled[-1], rule))
+            if rule is not None:
+                self._filled += [(one, rule) for one in left.filled if all(one is not each for each in self._known)]
             self._check_left_fields([filled for filled, _ in left.found])
             self._note_fitted(given)
             if step.tool_call.tool_name != "wait":
@@ -482,8 +483,7 @@ class PlaybookBrain:
         """
         absent, picture = self.playbook.goals[self.goal].absent, _picture(walk)
         answers = decision.action is not None and decision.action.answer is not None
-        begun = self._earlier.has_begun
-        if not absent or answers or begun or picture == self._checked:
+        if not absent or answers or self._earlier.has_begun or picture == self._checked:
             return
         sight = await self.look(walk, ScreenNeeds.TEXT)
         for text in absent:

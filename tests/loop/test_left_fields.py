@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, Element
 from holo_tasks.core.elements.known_elements import TextFilter, as_it_is
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Pause, Write
+from holo_tasks.core.prompts.transcript import StepResult
 from holo_tasks.core.screen.frame import Mask
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.typed_text import TypedText, changed_later
@@ -309,3 +312,20 @@ async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
     brain._check_left_fields([])
     brain._filled = []  # a model typed the text, and was told
     brain._check_left_fields(typed.left.filled)
+
+
+@pytest.mark.parametrize(("place", "linked"), [(0, []), (1, ["step-2"])])
+async def test_a_field_belongs_to_the_step_that_typed_it_and_never_to_one_after_the_model(
+    place: int, linked: list[str]
+) -> None:
+    playbook = parse_playbook(TEXT)
+    rule = [*reversed(playbook.rules_of("store"))][place]
+    brain, typed = PlaybookBrain(playbook, "store", {"payee": "Cedar"}, ScreenReader(None)), ReadBack(left=filled())
+    step = await decided(brain, Decision(STEP, "", rule.do[0], rule=rule.id), Sight((), Size(400, 300)), typed)
+    if linked:
+        typed.left.note(Write("Cedar"), TypedText("exact", "Cedar", "Cedar"), memo("Cedar"), "")
+    del brain._hear  # `decided` put a stand-in there
+    brain._outcomes.last_outcome = lambda walk: (step, StepResult("hotkey", "done"))  # type: ignore[method-assign]
+    walk: Any = SimpleNamespace(seen=None, typed=typed, services=SimpleNamespace(now_s=lambda: 0.0))
+    brain._hear(walk)
+    assert [of.id for _, of in brain._filled] == linked
