@@ -45,10 +45,12 @@ def searched_once(
 
     Without them the search ends at a longer value, at one of two rows, or nowhere. The search itself writes the value
     on the screen, so the screen after it does not tell. A value typed as the name of a new thing would meet a
-    condition of after the step as well.
+    condition of after the step as well. A list that hides the other rows has none: it may show the row elsewhere.
     """
     found: list[str | dict[str, str | int]] = []
     for value in searched_value(step, shown, kinds):
+        if any(_hides_rows(fill(value, told), before, after) for before, after, told in shown):
+            continue
         most = max(1, *(before.count(fill(value, told)) for before, _, told in shown))
         found += [value, {"shown": value, "at_most": most}]
     return found
@@ -87,3 +89,12 @@ def _is_in_place(value: str, before: Sight, after: Sight) -> bool:
     old = [line.box for line in before.lines if matches(value, line.text)]
     new = [line.box for line in after.lines if matches(value, line.text)]
     return any(one.contains(box.center) for one in new for box in old)
+
+
+def _hides_rows(value: str, before: Sight, after: Sight) -> bool:
+    """Return whether the two texts below a row are gone: the list shows only rows with the value."""
+    row = next(line.box for line in before.lines if matches(value, line.text))
+    below = [line for line in before.lines if line.box.top >= row.bottom and row.left < line.box.right]
+    near = [line for line in below if line.box.left < row.right][:2]
+    stay = (matches(old.text, new.text) and new.box.contains(old.box.center) for old in near for new in after.lines)
+    return len(near) > 1 and not any(stay)

@@ -98,6 +98,22 @@ def test_a_search_requires_the_recorded_number_of_places(rows: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(
+    ("after", "is_filter"),
+    [
+        pytest.param(("Stock", "Tables", "/Tables"), True, id="the rows below are gone"),
+        pytest.param(("Stock", "Tables", "Big tables"), True, id="another row moved up"),
+        pytest.param(("Stock", "Tables", "Lamps", "Desks", "/Tables"), False, id="the list stays"),
+        pytest.param(("Stock", "Tables", "Lamps", "/Tables"), False, id="a prompt covers the last row"),
+    ],
+)
+def test_a_list_that_hides_the_other_rows_may_show_the_row_elsewhere(after: tuple[str, ...], is_filter: bool) -> None:
+    told = Picture("one", Box.whole(SIZE), SIZE)
+    step = RecordedStep(1, "write", {"content": "Tables", "press_enter": True}, "", told, told)
+    before = stock("Stock", "Tables", "Lamps", "Desks")
+    assert (searched_once(step, [(before, stock(*after), VALUES)], KINDS) == []) is is_filter
+
+
+@pytest.mark.parametrize(
     ("rows", "fits"),
     [
         (("Chairs", "Lamps"), True),
