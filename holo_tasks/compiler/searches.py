@@ -15,6 +15,8 @@ SHORTEST = 3
 """Fewest characters of such a value. A shorter one may be on the screen by chance."""
 PROMPT = (":", "?", ">")
 """The ends of a prompt."""
+OF_MACHINE = frozenset("@/\\~")
+"""Characters of a shell's prompt, which names the user, the machine or the folder."""
 LONGEST_COMMAND = 2
 """Most characters of a command before the text that it searches for."""
 
@@ -65,8 +67,9 @@ def prompt_of(
     """Return the prompt for a text that is typed by keys alone, such as ``search regex:``.
 
     It came with the keys before. Without it another prompt or a cell is open, which would take the text and those keys,
-    or the program would take the text for commands. ``earlier`` are the screens before those keys, and ``shown``
-    those before the text, with the values of each recording.
+    or the program would take the text for commands. It is the last one, as other lines of a terminal are above it. A
+    shell's prompt is not required, because another machine has another one. ``earlier`` are the screens before those
+    keys, and ``shown`` those before the text, with the values of each recording.
     """
     if step.tool != "write" or step.points or step.element.get("role", "terminal") != "terminal":
         return []
@@ -76,10 +79,11 @@ def prompt_of(
         text
         for text in labels
         if text.endswith(PROMPT)
+        and OF_MACHINE.isdisjoint(text)
         and is_readable(text)
         and all(sight.has(text) for sight, _ in shown)
         and not any(sight.has(text) for sight in earlier)
-    ][:1]
+    ][-1:]
 
 
 def _is_in_place(value: str, before: Sight, after: Sight) -> bool:

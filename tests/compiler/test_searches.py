@@ -185,6 +185,13 @@ def test_a_text_needs_no_prompt_of_before_the_keys_and_none_beside_a_field_that_
     assert prompted(ASKS, role="text field") == [], "the field is known"
 
 
+def test_the_prompt_is_the_last_line_that_asks_and_no_prompt_of_a_shell() -> None:
+    assert prompted(stock("Last login yesterday?", "Enter number:")) == ["Enter number:"]
+    assert prompted(stock("Enter number:", "^G Get Help")) == ["Enter number:"]
+    for shell in ("user@host:~/data>", "C:\\Data>", "/srv/data>"):
+        assert prompted(stock("Ready now", shell)) == [], "another machine has another one"
+
+
 def test_the_prompt_comes_from_a_run(tmp_path: Path) -> None:
     rows = [(20, 60, "Chairs"), (20, 90, "Tables")]
     listed = page((20, 10, "STOCK OF THE SHOP"), *rows)
