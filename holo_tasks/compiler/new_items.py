@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.targets import templated
-from holo_tasks.core.elements.element_anchors import FIELDS
+from holo_tasks.core.elements.element_anchors import FIELDS, TWO_STATES
 from holo_tasks.loop.left_fields import MOVES
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of
@@ -83,12 +84,13 @@ def screens_at_ends(
 
 
 def _forms(steps: Sequence[RecordedStep]) -> list[list[str]]:
-    """Return the texts that were typed into each form, with only ways from field to field between them."""
+    """Return the texts that were typed into each form, with only ways from field to field and check boxes between."""
     found: list[list[str]] = [[]]
-    for step in steps:
-        if step.tool == "write":
-            found[-1].append(str(step.arguments.get("content", "")).strip())
-        if step.arguments.get("press_enter") or not (step.tool == "write" or _goes_to_field(step)):
+    for step, following in pairwise([*steps, None]):
+        assert step is not None
+        if step.tool in TYPING:
+            found[-1].append(str(step.arguments[TYPING[step.tool]]).strip())
+        if step.arguments.get("press_enter") or not (step.tool in TYPING or _stays_in_form(step, following)):
             found.append([])
     return found
 
@@ -107,10 +109,12 @@ def is_number(text: str) -> bool:
     return _CODE.fullmatch(text) is not None and _SHARED.fullmatch(text) is None
 
 
-def _goes_to_field(step: RecordedStep) -> bool:
+def _stays_in_form(step: RecordedStep, following: RecordedStep | None) -> bool:
+    """Return whether a step goes to another field or sets a check box. It may have no role before a typed text."""
     if step.tool == "hotkey":
         return MOVES.issuperset(str(key).casefold() for key in step.arguments.get("keys", ()))
-    return step.tool == "click" and step.element.get("role") in FIELDS
+    role, is_typed = step.element.get("role", ""), following is not None and following.tool == "write"
+    return step.tool == "click" and (role in FIELDS | TWO_STATES or (not role and is_typed))
 
 
 def _came(value: str, name: str, first: Sight, last: Sight) -> bool:

@@ -67,6 +67,7 @@ class Reads(ScreenReader):
 
 NUMBER, CUSTOMER = step("write", content="R-1002"), step("write", content="Dorn Printing")
 TAB, FIELD = step("hotkey", keys=["tab"]), step("click", {"role": "text field", "name": "Customer"})
+PLACE, BOX = step("click"), step("click", {"role": "check box", "name": "Paid"})
 
 
 def entered(
@@ -75,9 +76,9 @@ def entered(
     return entered_values(steps, [(screen(*first), screen(*last), VALUES)], KINDS)
 
 
-@pytest.mark.parametrize("way", [TAB, FIELD])
-def test_a_number_that_was_typed_into_the_same_form_is_new(way: RecordedStep) -> None:
-    assert entered(NUMBER, way, CUSTOMER) == ["{number}"]
+@pytest.mark.parametrize("ways", [(TAB,), (FIELD,), (PLACE,), (BOX, FIELD)])
+def test_a_number_that_was_typed_into_the_same_form_is_new(ways: tuple[RecordedStep, ...]) -> None:
+    assert entered(NUMBER, *ways, CUSTOMER) == ["{number}"]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ def test_a_number_that_was_typed_into_the_same_form_is_new(way: RecordedStep) ->
         (step("write", content="R-1002", press_enter=True), FIELD, CUSTOMER),
         (NUMBER, step("hotkey", keys=["enter"]), CUSTOMER),
         (NUMBER, step("click", {"role": "button", "name": "Find"}), FIELD, CUSTOMER),
+        (NUMBER, step("click"), PLACE, CUSTOMER),
         (NUMBER,),
     ],
 )
@@ -141,6 +143,7 @@ def test_a_date_a_period_a_standard_or_an_amount_belongs_to_many_items(typed: st
 
 SEARCHED = step("write", content="R-1002", press_enter=True)
 MEMO = step("write", content="two keys")
+AT_NUMBER, AT_CUSTOMER = step("write_at", content="R-1002"), step("write_at", content="Dorn Printing")
 MEMORY = {**VALUES, "memo": "two keys"}
 TABLE = {"read": {"total": {"row": "{number}", "column": "Total"}}, "answer": "{total}"}
 STORED = {"read": {"answer": {"line": r"(Stored as S-\d+)"}}, "answer": "{answer}"}
@@ -152,6 +155,11 @@ STORED = {"read": {"answer": {"line": r"(Stored as S-\d+)"}}, "answer": "{answer
         pytest.param((NUMBER, TAB, CUSTOMER), {"answer": "done"}, True, id="a new item"),
         pytest.param((CUSTOMER, FIELD, NUMBER, TAB, MEMO), STORED, True, id="stored under a number"),
         pytest.param((SEARCHED, FIELD, MEMO), {"answer": "done"}, False, id="a change of an item that was searched"),
+        pytest.param((NUMBER, BOX, TAB, CUSTOMER), {"answer": "done"}, True, id="a check box between them"),
+        pytest.param((NUMBER, PLACE, CUSTOMER), {"answer": "done"}, True, id="a program without elements"),
+        pytest.param((AT_NUMBER, AT_CUSTOMER), {"answer": "done"}, True, id="typed at places"),
+        pytest.param((SEARCHED, PLACE, MEMO), {"answer": "done"}, False, id="a change without elements"),
+        pytest.param((NUMBER, PLACE, PLACE, MEMO), {"answer": "done"}, False, id="a search without elements"),
         pytest.param((NUMBER, TAB, CUSTOMER), TABLE, False, id="a search for two values"),
         pytest.param((NUMBER, TAB, step("write", content="fixed")), {"answer": "done"}, False, id="a fixed text"),
     ],
