@@ -80,15 +80,14 @@ class Application:
         self._listens = False  # whether the program was asked for its signals over this connection
         self.bus_name = name
         self.pid = pid
-        self.name = ""
-        self.toolkit = ""
+        self.name = self.toolkit = self.note = ""
         self.how: How = "none"
-        self.note = ""
         self.took_ms = 0.0
         self.nodes: list[Node] = []
         self.late = False
         """Whether the last reading was not complete in time."""
         self.silence = Silence(lambda: 0 if self._connection is None else self._connection.received, pid)
+        self.unanswered = Silence(lambda: 0 if self._connection is None else self._connection.answered, pid)
         self.reading: asyncio.Task[None] | None = None
         self.until_s, self.hung = 0.0, False
         """``reading`` is the current or last task that reads the tree. It is awaited until ``until_s``, a time of the

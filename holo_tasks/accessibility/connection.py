@@ -82,6 +82,8 @@ class Connection:
         self._heard = Changes()
         self.busy: frozenset[str] = frozenset()
         """Paths of the elements that are busy by their last signal, as documents are while they load."""
+        self.answered = 0
+        """Number of questions that were answered."""
         self._bus.add_message_handler(self._hear)
 
     @classmethod
@@ -122,6 +124,7 @@ class Connection:
             answer = await self._bus.call(message)
         except Exception as error:  # any error of the library while it reads closes the connection
             raise NoAnswer(str(error)) from error
+        self.answered += 1
         if answer is None or answer.message_type is MessageType.ERROR:
             raise NoAnswer(str(answer and answer.error_name))
         return answer.signature, answer.body
@@ -159,6 +162,7 @@ class Connection:
                 fail(error)
                 return
             found[place] = question.read(answer)
+            self.answered += 1
             left -= 1
             if left:
                 ask()

@@ -177,10 +177,12 @@ async def _await_task(app: Application, view: View) -> None:
 
 async def _refresh(app: Application, view: View, most_s: float) -> None:
     try:
-        await await_answers(app.refresh(view), app.silence, most_s)
+        # A program that goes on sending signals may never answer a question.
+        answers = await_answers(app.refresh(view), app.unanswered, LONGEST_S)
+        await await_answers(answers, app.silence, most_s)
         app.hung = False
     except TimeoutError:
-        pass  # it is known to be late
+        app.hung = True
     except Exception:  # a program may send anything: an unforeseen answer must not break the other programs
         traceback.print_exc()
         app.unreadable()

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.audit import Destination
+from holo_tasks.cli.parser import command_line
 from holo_tasks.cli.run_command.earlier_replay import digest_of_replay, earlier_replay, keep_this_replay
+from holo_tasks.cli.run_command.run import _replay
 from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
 from holo_tasks.core.events import SubgoalOpened
 from holo_tasks.models.profile import profile_for
@@ -156,13 +158,31 @@ def test_values_that_may_rightly_come_again_are_only_told(tmp_path: Path, capsys
 
 
 def test_a_relative_file_of_another_folder_is_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    ways = ("homebank {}", "homebank --file={}", "env FILE={} homebank", "sh -c 'homebank {};exit'")
+    found, same = [], []
     for name in ("may", "june"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "book.xhb").touch()
         monkeypatch.chdir(tmp_path / name)
-        found += [digest_of_replay("c#press", {}, "homebank book.xhb"), digest_of_replay("c#press", {}, "homebank")]
-    assert len({*found}) == 3
+        found += [digest_of_replay("c#press", {}, way.format("book.xhb")) for way in ways]
+        same += [digest_of_replay("c#press", {}, way.format(tmp_path / "may" / "book.xhb")) for way in ways]
+        same += [digest_of_replay("c#press", {}, "homebank")]
+    assert len({*found}) == len(found)
+    assert len({*same}) == len(same) / 2, "the folder makes no difference to a program without a relative path"
+    assert {*found[: len(ways)]} <= {*same}
+
+
+@pytest.mark.parametrize(("given", "is_same"), [((), True), (("--set", "who=me"), True), (("--set", "who=I"), False)])
+def test_a_default_is_the_same_value_if_it_is_given(tmp_path: Path, given: tuple[str, ...], is_same: bool) -> None:
+    file = tmp_path / "counting.yaml"
+    file.write_text(PLAYBOOK.replace("again:", "values: {who: me}\n    again:"), encoding="utf-8")
+
+    def digest(*given: str) -> str:
+        replay = _replay(command_line().parse_args(["run", "Go.", "--playbook", f"{file}#press", *given]))
+        assert replay is not None
+        return replay.digest
+
+    assert (digest(*given) == digest("--set", "who=me")) is is_same
 
 
 @pytest.mark.parametrize(
