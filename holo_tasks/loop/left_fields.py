@@ -13,6 +13,7 @@ from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree
 from holo_tasks.core.elements.target_words import FIELD_ROLES
 from holo_tasks.core.elements.typed_field import CELL, changed_beside, is_same, same_field_in, takes_text
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
+from holo_tasks.core.input.keynames import CONTROL, SHIFT, keysym, small
 from holo_tasks.core.input.pressed_elements import pressed_at
 from holo_tasks.core.texts.typed_text import TypedText, changed_later, plain, quoted
 
@@ -20,6 +21,11 @@ MOVES = frozenset({"tab", "shift", "up", "down", "left", "right"})
 """Keys that go to another field, and send nothing."""
 LEAVES = frozenset({"tab", "shift"})
 """Keys that leave the text of a field as it is."""
+IN_FIELD = frozenset(map(keysym, ("backspace", "delete", "insert", "home", "end", "left", "right", "up", "down")))
+"""Keys that act in the field with the keyboard, alone and with Ctrl."""
+WITH_CTRL = IN_FIELD | frozenset(map(keysym, "acvxyz"))
+UNICODE = 0x01000000
+"""Keysyms of Unicode's characters begin here. Those of Latin-1 are the numbers of the characters."""
 STAYS = FIELD_ROLES | {CELL, "label", "terminal", "slider"}
 """Roles of elements on which a click sends no form."""
 
@@ -62,8 +68,10 @@ class LeftFields:
 
     def look(self, tree: ElementTree, done: Gesture | None, was: ElementTree | None) -> None:
         """Compare the fields after a gesture. ``was`` is the tree right before it, if there was one in time."""
-        sent = _sends(done, was or self._tree)
-        if isinstance(done, Hotkey) and not LEAVES.issuperset(done.keys) and not sent:
+        before = was or self._tree
+        edits = _edits(done) and all(each is not None and takes_text(each.focused()) for each in (before, tree))
+        sent = not edits and _sends(done, before)
+        if edits or (isinstance(done, Hotkey) and not LEAVES.issuperset(map(str.casefold, done.keys)) and not sent):
             self.filled = [each for each in self.filled if not _has_keyboard(each, tree)]  # its text may be edited
         self.found = list(self._changed(tree, sent=sent))
         changed = [each for each, _ in self.found]
@@ -110,6 +118,17 @@ class LeftFields:
 def _has_keyboard(filled: Filled, tree: ElementTree) -> bool:
     now = same_field_in(filled.field, tree)
     return now is not None and FOCUSED in now.states
+
+
+def _edits(done: Gesture | None) -> bool:
+    """Say whether a gesture presses only keys that a field with the keyboard uses itself, as Backspace and Ctrl+V."""
+    if not isinstance(done, Hotkey | HoldAndTap):
+        return False
+    names = done.keys if isinstance(done, Hotkey) else (*done.hold, *done.tap)
+    symbols = {small(keysym(name)) for name in names} - {SHIFT}
+    if CONTROL in symbols:
+        return symbols <= WITH_CTRL | {CONTROL}
+    return all(each in IN_FIELD or 0x20 <= each <= 0xFF or each > UNICODE for each in symbols)
 
 
 def _sends(done: Gesture | None, tree: ElementTree | None) -> bool:

@@ -186,6 +186,50 @@ def test_an_edited_field_and_one_that_is_filled_again_are_not_told() -> None:
     assert said(left, field("20"), memo()) == ["The field ‘Payee’ now holds ‘20’, not ‘50’."]
 
 
+EDITS = [
+    Hotkey(("backspace",)),
+    Hotkey(("Delete",)),
+    Hotkey(("ctrl", "v")),
+    Hotkey(("ctrl", "backspace")),
+    Hotkey(("shift", "insert")),
+    Hotkey(("1",)),
+    HoldAndTap(("ctrl",), ("a", "v")),
+    HoldAndTap(("shift",), ("left", "delete")),
+]
+
+
+@pytest.mark.parametrize("done", EDITS)
+def test_a_key_that_edits_the_field_is_no_change_by_the_program(done: Gesture) -> None:
+    left = filled("250")
+    assert said(left, field("25", FOCUSED), memo(), done=done) == []
+    assert said(left, field("25"), memo()) == [], "the text is the one that the keys made"
+
+
+@pytest.mark.parametrize("done", [*EDITS, Hotkey(("Tab",)), Hotkey(("SHIFT", "Tab"))])
+def test_a_key_in_another_field_ends_no_comparison(done: Gesture) -> None:
+    inside = replace(memo(), states=frozenset({SHOWING, "editable", FOCUSED}))
+    left = filled()
+    assert said(left, field("Cedar"), inside) == []
+    assert said(left, field("Cedar"), replace(inside, value="rent 1"), done=done) == []
+    assert said(left, field("Cedar Foods"), inside, done=done) == [TOLD]
+
+
+def test_tab_leaves_the_text_of_a_field_whatever_its_name_is_written_like() -> None:
+    left = filled()
+    assert said(left, field("Cedar", FOCUSED), memo(), done=Hotkey(("Tab",))) == [], "the program moves on late"
+    assert said(left, field("Cedar Foods"), memo(), done=WAIT) == [TOLD]
+
+
+def test_delete_in_a_list_may_show_another_record() -> None:
+    row = Element(3, "list item", "Adler", SHOWN | {FOCUSED}, BUTTON, 0, "bank", 1)
+    left = filled("250")
+    assert said(left, field("250"), memo(), row) == []
+    assert said(left, field("99"), memo("food"), row, done=Hotkey(("delete",))) == []
+    left = filled("250")
+    assert said(left, field("250"), memo(), row) == []
+    assert said(left, field("100"), memo(), row, done=Hotkey(("delete",))) != []
+
+
 def test_a_text_that_was_sent_with_its_field_is_not_kept() -> None:
     assert len(filled().filled) == 1
     assert filled("Cedar\n").filled == filled(press_enter=True).filled == []
