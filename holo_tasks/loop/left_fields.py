@@ -6,15 +6,17 @@ was read back before it. `ReadBack` uses it after each step, and a playbook once
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree
+from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree, is_level
 from holo_tasks.core.elements.target_words import FIELD_ROLES
 from holo_tasks.core.elements.typed_field import CELL, changed_beside, is_same, same_field_in, takes_text
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
 from holo_tasks.core.input.keynames import CONTROL, SHIFT, keysym, small
 from holo_tasks.core.input.pressed_elements import pressed_at
+from holo_tasks.core.texts.same_value import numbers_of
 from holo_tasks.core.texts.typed_text import TypedText, changed_later, plain, quoted
 
 MOVES = frozenset({"tab", "shift", "up", "down", "left", "right"})
@@ -26,6 +28,10 @@ IN_FIELD = frozenset(map(keysym, ("backspace", "delete", "insert", "home", "end"
 WITH_CTRL = IN_FIELD | frozenset(map(keysym, "acvxyz"))
 UNICODE = 0x01000000
 """Keysyms of Unicode's characters begin here. Those of Latin-1 are the numbers of the characters."""
+DAYS = frozenset(map(str, range(1, 29)))
+"""The names of the days that each month has."""
+STEPS = frozenset("+-−–▲▼▴▾↑↓")
+"""Names of buttons that change the number of the field beside them."""
 STAYS = FIELD_ROLES | {CELL, "label", "terminal", "slider"}
 """Roles of elements on which a click sends no form."""
 
@@ -69,11 +75,16 @@ class LeftFields:
     def look(self, tree: ElementTree, done: Gesture | None, was: ElementTree | None) -> None:
         """Compare the fields after a gesture. ``was`` is the tree right before it, if there was one in time."""
         before = was or self._tree
+        pressed = pressed_at(before, done.at) if isinstance(done, Click) and before is not None else None
         edits = _edits(done) and all(each is not None and takes_text(each.focused()) for each in (before, tree))
-        sent = not edits and _sends(done, before)
+        sent = not edits and _sends(done, pressed)
         if edits or (isinstance(done, Hotkey) and not LEAVES.issuperset(map(str.casefold, done.keys)) and not sent):
             self.filled = [each for each in self.filled if not _has_keyboard(each, tree)]  # its text may be edited
-        self.found = list(self._changed(tree, sent=sent))
+        taken: list[Element] = []
+        if pressed is not None and before is not None:
+            self.filled = [each for each in self.filled if not _sets(pressed, each, before, tree)]
+            taken = [each for each in (pressed, *before.row_of(pressed)) if not takes_text(each)]
+        self.found = list(self._changed(tree, sent=sent, taken=taken))
         changed = [each for each, _ in self.found]
         self.filled = [] if sent else [each for each in self.filled if each not in changed]
         self._tree = tree
@@ -86,7 +97,10 @@ class LeftFields:
         """Forget all fields, because a person or a sequence works on the screen."""
         self.filled, self.found = [], []
 
-    def _changed(self, tree: ElementTree, *, sent: bool) -> Iterator[tuple[Filled, Element]]:
+    def _changed(
+        self, tree: ElementTree, *, sent: bool, taken: Sequence[Element] = ()
+    ) -> Iterator[tuple[Filled, Element]]:
+        """Yield the fields that hold another value. A field may be empty if ``taken``, a pressed row, has its text."""
         for each in self.filled:
             now = same_field_in(each.field, tree)
             if now is None or now.name != each.field.name or now.value == each.field.value:
@@ -94,18 +108,21 @@ class LeftFields:
             if not sent and FOCUSED in now.states:
                 continue  # it is still at work
             if not plain(now.value):
-                if not sent and not self._shows_anew(each.typed, tree):
+                if not sent and not self._shows_anew(each.typed, tree, taken):
                     yield each, now
             elif changed_later(each.typed, now.value, before=each.before, in_cell=now.role == CELL) and (
                 not sent or self._is_same_record(each, now, tree)
             ):
                 yield each, now
 
-    def _shows_anew(self, typed: str, tree: ElementTree) -> bool:
-        """Say whether another element shows a text that it did not show before: the program took it from its field."""
+    def _shows_anew(self, typed: str, tree: ElementTree, taken: Sequence[Element]) -> bool:
+        """Say whether another element shows a text that it did not show before: the program took it from its field.
+
+        The row that was pressed may have shown it before.
+        """
         known = {(each.role, each.name, each.value) for each in self._tree.elements} if self._tree else set()
         texts = (each for each in tree.elements if (each.role, each.name, each.value) not in known)
-        return any(typed.strip() in text for each in texts for text in (each.name, each.value))
+        return any(typed.strip() in text for each in (*texts, *taken) for text in (each.name, each.value))
 
     def _is_same_record(self, filled: Filled, now: Element, tree: ElementTree) -> bool:
         """Say whether a form that was sent still shows what it showed: it may be empty now, or show another record."""
@@ -131,11 +148,37 @@ def _edits(done: Gesture | None) -> bool:
     return all(each in IN_FIELD or 0x20 <= each <= 0xFF or each > UNICODE for each in symbols)
 
 
-def _sends(done: Gesture | None, tree: ElementTree | None) -> bool:
-    """Say whether a gesture may send a form, rather than only go from one field to another."""
+def _sets(pressed: Element, filled: Filled, before: ElementTree, tree: ElementTree) -> bool:
+    """Say whether a pressed element has set the value of a field: an entry or a day of its list, or its ‘+’ or ‘-’."""
+    now = same_field_in(filled.field, tree)
+    if now is None or now.value == filled.field.value or not plain(now.value):
+        return False
+    name, held, field = plain(pressed.name), plain(now.value), filled.field
+    if name.casefold() == held.casefold() or (_is_day(name, before) and _numbers(name) <= _numbers(held)):
+        return True
+    is_beside = is_level(pressed.box, field.box) and pressed.box.gap(field.box) <= field.box.height
+    is_step = any(abs(one - other) == 1 for one in numbers_of(filled.typed) for other in numbers_of(held))
+    return pressed.role == "button" and is_beside and (is_step or name in STEPS)
+
+
+def _is_day(name: str, tree: ElementTree) -> bool:
+    """Say whether a name may be that of a day in a calendar: a date, or a number while all days of a month show."""
+    shown = {each.name for each in tree.elements} if name.isdecimal() else set()
+    return len(re.findall(r"\d+", name)) > 1 or shown >= DAYS
+
+
+def _numbers(text: str) -> set[int]:
+    """Return the numbers in a text, a year without its century."""
+    return {number % 100 if number > 999 else number for number in map(int, re.findall(r"\d+", text))}
+
+
+def _sends(done: Gesture | None, pressed: Element | None) -> bool:
+    """Say whether a gesture may send a form, rather than only go from one field to another.
+
+    ``pressed`` is the element that a click has hit, if there was a tree in time.
+    """
     match done:
-        case Click(at=at):
-            pressed = None if tree is None else pressed_at(tree, at)
+        case Click():
             return pressed is None or pressed.role not in STAYS
         case Hotkey(keys=keys):
             return not MOVES.issuperset(map(str.casefold, keys))

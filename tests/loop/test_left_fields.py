@@ -220,6 +220,69 @@ def test_tab_leaves_the_text_of_a_field_whatever_its_name_is_written_like() -> N
     assert said(left, field("Cedar Foods"), memo(), done=WAIT) == [TOLD]
 
 
+def control(name: str, box: Box, role: str = "button") -> Element:
+    return Element(3, role, name, SHOWN, box, 0, "bank", 1)
+
+
+BESIDE = Box(220, 8, 24, 24)
+
+
+@pytest.mark.parametrize(
+    ("typed", "now", "pressed", "is_told"),
+    [
+        ("5", "6", control("+", BESIDE), False),
+        ("5", "5.5", control("+", BESIDE), False),
+        ("5", "4", control("Decrease", BESIDE), False),
+        ("5", "6", control("", BESIDE), False),
+        ("250", "100", control("", BESIDE), True),
+        ("250", "100", control("Update", BESIDE), True),
+        ("250", "100", control("✓", BESIDE), True),
+        ("5", "6", control("+", BUTTON), True),  # another field's
+        ("250", "100", control("100 %", BUTTON), True),
+        ("Cedar", "Cedar Foods", control("Cedar Foods", BUTTON, "list item"), False),
+        ("Cedar", "Cedar Foods", control("Food", BUTTON), True),
+        ("5.3.2026", "07.03.2026", control("Saturday, March 7, 2026", BUTTON), False),
+        ("5.3.2026", "3/7/26", control("Saturday, March 7, 2026", BUTTON), False),
+        ("5.3.2026", "26.03.2026", control("Thursday, March 26, 2026", BUTTON), False),
+        ("5.3.2026", "08.03.2026", control("Saturday, March 7, 2026", BUTTON), True),
+        ("31.02.2026", "03.03.2026", control("3", BUTTON), True),  # the third page of a form
+    ],
+)
+def test_a_control_of_the_field_may_change_it_and_a_button_that_sends_may_not(
+    typed: str, now: str, pressed: Element, is_told: bool
+) -> None:
+    left, was = filled(typed), form(field(typed), memo(), pressed)
+    assert bool(said(left, field(now), memo(), pressed, done=Click(pressed.box.center), was=was)) is is_told
+    assert said(left, field(now), memo(), pressed) == [], "it is told once, or not at all"
+
+
+@pytest.mark.parametrize("role", ["button", "label", "cell"])
+@pytest.mark.parametrize(("now", "is_told"), [("07.03.2026", False), ("08.03.2026", True)])
+def test_a_day_of_a_calendar_may_change_its_field(role: str, now: str, is_told: bool) -> None:
+    days = [control(str(day), Box(10 * day, 100, 10, 10), role) for day in range(1, 32)]
+    left, was = filled("5.3.2026"), form(field("5.3.2026"), memo(), *days)
+    assert bool(said(left, field(now), memo(), done=Click(days[6].box.center), was=was)) is is_told
+    assert said(left, field(now), memo()) == []
+
+
+@pytest.mark.parametrize(
+    ("pressed", "is_told"),
+    [
+        (control("Cedar Foods", BUTTON, "cell"), False),
+        (control("Oslo", Box(90, 70, 80, 20), "cell"), False),  # another cell of its row
+        (control("Birch", Box(10, 100, 80, 20), "cell"), True),
+        (memo("for Cedar"), True),
+    ],
+)
+def test_a_filter_that_its_result_empties_is_not_told(pressed: Element, is_told: bool) -> None:
+    rows = (control("Cedar Foods", BUTTON, "cell"), control("Oslo", Box(90, 70, 80, 20), "cell"))
+    others = (memo("for Cedar"), *rows, control("Birch", Box(10, 100, 80, 20), "cell"))
+    left = filled()
+    assert said(left, field("Cedar"), *others) == []
+    was, done = form(field("Cedar"), *others), Click(pressed.box.center)
+    assert bool(said(left, field(""), *others, done=done, was=was)) is is_told
+
+
 def test_delete_in_a_list_may_show_another_record() -> None:
     row = Element(3, "list item", "Adler", SHOWN | {FOCUSED}, BUTTON, 0, "bank", 1)
     left = filled("250")
