@@ -7,6 +7,7 @@ whether the command refuses such values or only tells. A ``--token`` replaces th
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from datetime import datetime
 
@@ -15,6 +16,9 @@ from holo_tasks.core.errors import InvalidUsage, NeedsPerson
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.machine.output import say
 
+_PARTS = re.compile(r"""[^\s=;|&<>()'"]+""")
+"""The words of a shell's command line, and the value of an option or a variable after its equals sign."""
+
 
 def digest_of_replay(playbook: str, values: object, app: str | None) -> str:
     """Return the digest of a playbook's goal, its values and the program with its files."""
@@ -22,9 +26,18 @@ def digest_of_replay(playbook: str, values: object, app: str | None) -> str:
         words = shlex.split(app or "")
     except ValueError:
         words = [app or ""]
-    # The same relative path in another folder is another file.
-    program = [os.path.realpath(word) if os.path.exists(word) else word for word in words]  # noqa: PTH110
-    return digest_of({"playbook": playbook, "values": values, "program": program})
+    return digest_of({"playbook": playbook, "values": values, "program": [*map(_with_files, words)]})
+
+
+def _with_files(word: str) -> str:
+    """Return a word with full paths. The same relative path in another folder is another file."""
+    if os.path.exists(word):  # noqa: PTH110  # also a name with blanks
+        return os.path.realpath(word)
+
+    def full(part: re.Match[str]) -> str:
+        return os.path.realpath(part[0]) if os.path.exists(part[0]) else part[0]  # noqa: PTH110
+
+    return _PARTS.sub(full, word)
 
 
 def earlier_replay(settings: Settings) -> Outcome | None:
