@@ -67,7 +67,7 @@ EMPTY: dict[str, dict[str, object]] = {
 
 A command without an entry gets the object of `run`.
 """
-REPLAYED: dict[str, object] = {"layer": None, "model_calls": 0, "healed": 0}
+REPLAYED: dict[str, object] = {"layer": None, "model_calls": 0, "healed": 0, "done_before": None}
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
 
 

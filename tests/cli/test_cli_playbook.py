@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from holo_tasks.audit import Destination
+from holo_tasks.cli.mcp.replies import status_of
 from holo_tasks.cli.parser import command_line
-from holo_tasks.cli.run_command.earlier_replay import digest_of_replay, earlier_replay, keep_this_replay
-from holo_tasks.cli.run_command.run import _replay
+from holo_tasks.cli.run_command import run as command
+from holo_tasks.cli.run_command.earlier_replay import digest_of_replay, earlier_replay, keep_this_replay, refused
+from holo_tasks.cli.run_command.run import _replay, run_command
 from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
 from holo_tasks.core.events import SubgoalOpened
 from holo_tasks.models.profile import profile_for
@@ -113,6 +117,12 @@ def counted() -> Playbook:
     return parse_playbook(PLAYBOOK)
 
 
+def refusal(settings: Settings) -> Outcome | None:
+    """Return the outcome that ends a command before its run, because its values were done before."""
+    found = earlier_replay(settings)
+    return None if found is None or settings.playbook is None else refused(settings.playbook, found)
+
+
 ANSWERED = Outcome("answered", 0, "1", 2, 0, "the trace", None)
 
 
@@ -124,12 +134,13 @@ def test_the_same_values_are_refused_the_second_time_unless_the_user_wants_them_
     keep_this_replay(first, replace(ANSWERED, status="needs_person", exit_code=11))
     assert earlier_replay(first) is None, "a run that did not answer is not done"
     keep_this_replay(first, ANSWERED)
-    second = earlier_replay(of_replay(tmp_path, "refuse"))
+    second = refusal(of_replay(tmp_path, "refuse"))
     assert second is not None
     assert (second.exit_code, second.trace) == (11, "the trace")
     assert "--again" in second.message
+    assert json.loads(second.to_json(replayed=True))["done_before"]["trace"] == "the trace"
     assert not capsys.readouterr().err
-    assert earlier_replay(of_replay(tmp_path, "refuse", repeats=True)) is None
+    assert refusal(of_replay(tmp_path, "refuse", repeats=True)) is None
     assert "does them again" in capsys.readouterr().err
 
 
@@ -152,9 +163,32 @@ def test_other_values_another_program_a_key_and_a_playbook_that_does_no_harm_are
 
 def test_values_that_may_rightly_come_again_are_only_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        assert earlier_replay(of_replay(tmp_path, "tell")) is None
+        assert refusal(of_replay(tmp_path, "tell")) is None
         keep_this_replay(of_replay(tmp_path, "tell"), ANSWERED)
     assert capsys.readouterr().err.count("was done with the same values") == 1
+
+
+def test_an_answer_names_the_earlier_replay_of_its_values_also_to_a_client(
+    playbook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "_settings", lambda options: of_replay(tmp_path, "tell"))
+    monkeypatch.setattr(command, "_run_async", lambda *_: answered())
+    monkeypatch.setattr("holo_tasks.prefect_server.temporary.configured_api_url", lambda *_: "http://127.0.0.1:9/api")
+    monkeypatch.setattr("holo_tasks.prefect_server.temporary.require_server", lambda url: None)
+    arguments = ["run", "Go.", *NOBODY, "--playbook", f"{playbook}#press", "--set", "who=me", "--app", "xterm"]
+    told = []
+    for _ in range(2):
+        assert run_command(command_line().parse_args([*arguments, "--json"])) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["done_before"] is None
+    assert told[1]["done_before"]["trace"] == "the trace"
+    begun: Any = SimpleNamespace(alive=False, run_id="one", was_stopped=False, progress={}, said="")
+    replies = [status_of(SimpleNamespace(**vars(begun), outcome=outcome), tmp_path) for outcome in told]  # type: ignore[arg-type]
+    assert [reply.get("done_before") for reply in replies] == [None, told[1]["done_before"]]
+
+
+async def answered() -> Outcome:
+    return ANSWERED
 
 
 def test_a_relative_file_of_another_folder_is_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

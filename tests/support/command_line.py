@@ -22,7 +22,7 @@ from tests.support.started import read_before
 
 EXECUTABLE = Path(sys.executable).with_name("holo-tasks")
 KEYS = ("status", "answer", "steps", "cost_usd", "trace", "flow_run_id")
-REPLAYED = ("layer", "model_calls", "healed")
+REPLAYED = ("layer", "model_calls", "healed", "done_before")
 """Additional keys of the JSON object for a run with a playbook."""
 PATIENCE_S = 600.0
 

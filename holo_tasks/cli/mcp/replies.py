@@ -40,6 +40,8 @@ def status_of(begun: StartedRun, home: Path) -> dict[str, Any]:
         reply["status"] = "killed" if begun.was_stopped else "interrupted"
         return with_data(reply, message=begun.said or None)
     reply |= {key: outcome.get(key) for key in ("status", "cost_usd", "flow_run_id")}
+    if before := outcome.get("done_before"):  # the note on stderr is not in the reply after an answer
+        reply["done_before"] = before
     reply["step"] = outcome.get("steps", reply["step"])
     reply["trace"] = outcome.get("trace") or reply["trace"]
     # After an answer the output on stderr is not needed.

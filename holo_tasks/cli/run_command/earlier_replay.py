@@ -1,7 +1,7 @@
-"""Refuse values of a playbook that `holo-tasks run` did before, or say that it did them before.
+"""Refuse values of a playbook that `holo-tasks run` did before, or report that it did them before.
 
 A playbook enters an item again without notice if its program does not show the item. `again:` in the playbook says
-whether the command refuses such values or only tells. A ``--token`` replaces this check.
+whether the command refuses such values or only reports them. A ``--token`` replaces this check.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ import os
 import re
 import shlex
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.machine.output import say
+
+if TYPE_CHECKING:
+    from holo_tasks.safety.records.ledger import Finished
 
 _PARTS = re.compile(r"""[^\s=;|&<>()'"]+""")
 """The words of a shell's command line, and the value of an option or a variable after its equals sign."""
@@ -40,22 +44,24 @@ def _with_files(word: str) -> str:
     return _PARTS.sub(full, word)
 
 
-def earlier_replay(settings: Settings) -> Outcome | None:
-    """Return the outcome of a replay that is refused, else ``None``. Print a note if the values were done before."""
+def earlier_replay(settings: Settings) -> Finished | None:
+    """Return the time and the trace of the last replay with the same values, or ``None``."""
     from holo_tasks.safety.records.replays import find_replay
 
     replay = settings.playbook
     if replay is None or replay.again is None or settings.options.key:
         return None
-    found = find_replay(settings.store, replay.digest)
-    if found is None:
-        return None
+    return find_replay(settings.store, replay.digest)
+
+
+def refused(replay: Replay, found: Finished) -> Outcome | None:
+    """Return the outcome of a replay that is refused. Else return ``None``, and print that its values were done."""
     done = f"This playbook was done with the same values at {found.result}. Trace: {found.trace}."
     if replay.again == "tell" or replay.repeats:
         say(f"note: {done} This run does them again.")
         return None
     said = f"{done} Nothing was done now: look whether the item is there, and add --again to enter it once more."
-    return Outcome("needs_person", NeedsPerson.exit_code, None, 0, 0, found.trace, None, said)
+    return Outcome("needs_person", NeedsPerson.exit_code, None, 0, 0, found.trace, None, said, done_before=found)
 
 
 def keep_this_replay(settings: Settings, outcome: Outcome) -> None:

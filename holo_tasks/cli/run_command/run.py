@@ -51,7 +51,7 @@ def run_command(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from holo_tasks.cli.exit import run
-    from holo_tasks.cli.run_command.earlier_replay import earlier_replay, keep_this_replay
+    from holo_tasks.cli.run_command.earlier_replay import earlier_replay, keep_this_replay, refused
     from holo_tasks.cli.run_command.settings import already_done
     from holo_tasks.cli.verify import ready
     from holo_tasks.machine.patience import retry_while_unavailable, tells
@@ -71,7 +71,11 @@ def run_command(options: argparse.Namespace) -> int:
     if stays:
         local_only.check_run(settings.base_url, settings.audit, url)
     retry_while_unavailable(settings.audit.check)
-    if done := retry_while_unavailable(lambda: already_done(settings) or earlier_replay(settings)):
+    done = retry_while_unavailable(lambda: already_done(settings))
+    before = retry_while_unavailable(lambda: earlier_replay(settings))
+    if settings.playbook is not None and before is not None:
+        done = done or refused(settings.playbook, before)
+    if done:
         return _print_outcome(done, as_json=options.json, replayed=options.playbook is not None)
     ready(settings.home)
     if not options.json:
@@ -93,6 +97,7 @@ def run_command(options: argparse.Namespace) -> int:
         if server is not None:
             server.stop()
     keep_this_replay(settings, outcome)
+    outcome = replace(outcome, done_before=before)
     return _print_outcome(outcome, as_json=options.json, replayed=options.playbook is not None)
 
 

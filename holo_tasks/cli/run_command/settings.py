@@ -118,15 +118,17 @@ class Outcome:
     layer: str | None = None
     model_calls: int = 0
     healed: int = 0
+    done_before: Finished | None = None
+    """The last replay of the same values, with its time as its result."""
 
     def to_json(self, *, replayed: bool = False) -> str:
         """Return the one-line JSON object of ``--json``. An unknown cost is null, never 0.
 
-        With ``replayed`` (a playbook was given) it also has the layer that answered, the number of model calls, and
-        the number of steps that the model did in place of the playbook.
+        With ``replayed`` (a playbook was given) it also has the layer that answered, the number of model calls, the
+        number of steps that the model did in place of the playbook, and the last replay of the same values.
         """
         cost = None if self.cost_micro_usd is None else self.cost_micro_usd / 1_000_000
-        fields = {
+        fields: dict[str, object] = {
             "status": self.status,
             "answer": self.answer,
             "steps": self.steps,
@@ -136,6 +138,8 @@ class Outcome:
         }
         if replayed:
             fields |= {"layer": self.layer, "model_calls": self.model_calls, "healed": self.healed}
+            before = self.done_before
+            fields["done_before"] = None if before is None else {"time": before.result, "trace": before.trace}
         return json.dumps(fields, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Record by the digest of its values that a playbook was done, so that a second time is refused or told."""
+"""Record by the digest of its values that a playbook was done, so that a second time is refused or reported."""
 
 from __future__ import annotations
 
