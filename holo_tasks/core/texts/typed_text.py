@@ -70,6 +70,8 @@ _ARITHMETIC = re.compile(r"[\d\s.,()]+(?:[-+*/×÷^]\s*[\d\s.,()]+)+=?")
 _ADDRESS = re.compile(
     r"\w[\w+.-]*://\S*|(?:about|data|file):\S+|localhost\S*|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[:/]\S*)?"
 )
+_OMITTED = re.compile(r"^(?:https?://)?(?:www\.)?|/$")
+"""The parts of an address in small letters that a program may add or leave out."""
 _NEGATIVE = re.compile(
     r"[()\[\]<>\u2010-\u2015\u2212\ufe63\uff08\uff09\uff0d]|(?<![a-z])(?:cr|dr|credit|debit)(?![a-z])"
 )
@@ -162,6 +164,8 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
     A program may write the value in its own form then, give an expense its sign, or add what a code stands for, as in
     ``P-4 (Adler Ltd)``. It may also put back the text that the field held ``before``.
     """
+    if _is_same_address(plain(typed).casefold(), plain(held).casefold()):
+        return False
     kind = compare(Write(text=typed, overwrite=True), before, held, in_cell=in_cell)
     if is_date(typed) and is_date(held) and (days_of(typed) or days_of(held)):
         return not may_be_same_date(typed, held)
@@ -179,6 +183,12 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
 def _is_explained(typed: str, held: str) -> bool:
     """Say whether a field shows a text that begins with a letter, such as a code, and what it stands for."""
     return typed[:1].isalpha() and held.startswith(f"{typed} ") and not _NEGATIVE.search(held.casefold())
+
+
+def _is_same_address(typed: str, held: str) -> bool:
+    """Say whether two texts in small letters are one address of the web, with or without ``https://`` and ``www.``."""
+    are_addresses = all(_ADDRESS.fullmatch(each) for each in (typed, held))
+    return are_addresses and _OMITTED.sub("", typed) == _OMITTED.sub("", held)
 
 
 def compare_seen(typed: str, read: str) -> Kind:
