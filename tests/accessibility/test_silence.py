@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -97,6 +98,13 @@ async def test_the_time_in_which_the_reader_itself_waits_is_counted_as_one_nap(p
     assert await task == "told"
 
 
+def fake_app(
+    refresh: Callable[[View], Awaitable[None]], received: Callable[[], int], answered: Callable[[], int]
+) -> Any:
+    quiet = {"silence": Silence(received), "unanswered": Silence(answered)}
+    return SimpleNamespace(reading=None, late=False, hung=False, refresh=refresh, **quiet)
+
+
 @pytest.mark.parametrize("is_under_way", [True, False])
 async def test_each_wait_ends_with_a_reading_that_began_in_it(is_under_way: bool, program: Program) -> None:
     views: list[object] = []
@@ -105,7 +113,7 @@ async def test_each_wait_ends_with_a_reading_that_began_in_it(is_under_way: bool
         views.append(view)
         await asyncio.sleep(NAP_S if is_under_way else 0)
 
-    app: Any = SimpleNamespace(reading=None, late=False, hung=False, silence=Silence(lambda: 0), refresh=refresh)
+    app = fake_app(refresh, lambda: 0, lambda: 0)
     first = asyncio.ensure_future(_await_reading(app, cast("View", "old")))
     await asyncio.wait([first], timeout=NAP_S / 4)
     first.cancel()  # as for an action that does not wait
@@ -126,7 +134,7 @@ async def test_a_program_that_answers_without_an_end_is_waited_for_once(
     async def refresh(view: View) -> None:
         await asyncio.sleep(3600)
 
-    app: Any = SimpleNamespace(reading=None, late=False, hung=False, silence=Silence(received), refresh=refresh)
+    app = fake_app(refresh, received, lambda: program.sent)
     naps = []
     for _ in range(2):
         before = program.sent
@@ -136,6 +144,26 @@ async def test_a_program_that_answers_without_an_end_is_waited_for_once(
     assert 3 < naps[0] <= 11
     assert naps[1] <= 1
     assert app.late
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_reading_without_answers_ends_though_the_program_sends_signals(
+    answers: bool, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "LONGEST_S", 4 * NAP_S)
+
+    def received() -> int:
+        program.sent += 1
+        return program.sent
+
+    async def refresh(view: View) -> None:
+        await asyncio.sleep(3600)
+
+    app = fake_app(refresh, received, received if answers else lambda: 0)
+    await _await_reading(app, cast("View", "now"))
+    await asyncio.wait([app.reading], timeout=8 * NAP_S if answers else 10.0)
+    assert app.reading.done() is app.hung is not answers
+    app.reading.cancel()
 
 
 async def test_a_function_without_an_answer_is_cancelled(program: Program) -> None:
