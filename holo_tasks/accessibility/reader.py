@@ -40,7 +40,7 @@ PROGRAM_SIGNALS = (
 class Reader:
     """The trees of all programs on one bus.
 
-    `read` may be called from any thread, but only after the reading before it is done.
+    `read` may be called from any thread, but only after the reading before it is done or cancelled.
     """
 
     def __init__(self, address: str) -> None:
@@ -53,12 +53,13 @@ class Reader:
         self._announced: BoundedBus | None = None
         self._silence = Silence(lambda: 0 if self._registry is None else self._registry.received)
 
-    def read(self, view: View) -> Future[ElementTree]:
+    def read(self, view: View, pid: int = 0) -> Future[ElementTree]:
         """Begin to read the current elements.
 
-        The result comes as soon as each program has answered, hangs, or was waited for `LONGEST_S`.
+        The result comes as soon as each program has answered, hangs, or was waited for `LONGEST_S`. With the process
+        ``pid``, the other programs are waited for `LATE_S`.
         """
-        return asyncio.run_coroutine_threadsafe(self._read(view), self._open_loop())
+        return asyncio.run_coroutine_threadsafe(self._read(view, pid), self._open_loop())
 
     def announce(self, for_programs: str) -> Future[None]:
         """Begin to tell programs that their elements are read. ``for_programs`` is the bus's address for programs."""
@@ -78,7 +79,7 @@ class Reader:
         """Return the busy elements as pairs of bus name and path. It may be called from any thread."""
         return frozenset((app.bus_name, path) for app in list(self._applications.values()) for path in app.busy)
 
-    async def _read(self, view: View) -> ElementTree:
+    async def _read(self, view: View, pid: int) -> ElementTree:
         began = time.monotonic()
         try:
             hangs = self._silence.seconds >= HANGS_S
@@ -88,7 +89,7 @@ class Reader:
             return ElementTree(complete=False, why_not="The bus of the desktop does not answer.")
         except TimeoutError:
             return ElementTree(complete=False, why_not=f"The bus of the desktop: {TOO_LATE}.")
-        await asyncio.gather(*(_await_reading(app, view) for app in found))
+        await asyncio.gather(*(_await_reading(app, view, is_wanted=pid in (0, app.pid)) for app in found))
         mark = (view.windows, view.size, view.bound, [(app.bus_name, app.changes, app.note, app.late) for app in found])
         if self._last is None or self._last[0] != mark:
             self._last = mark, assemble_tree(found, view)
@@ -148,18 +149,18 @@ class Reader:
         self._names = None
 
 
-async def _await_reading(app: Application, view: View) -> None:
-    """Wait until a program is read, as long as it goes on answering. A late reading goes on in its task.
+async def _await_reading(app: Application, view: View, *, is_wanted: bool = True) -> None:
+    """Wait until a program is read, as long as it is wanted and goes on answering. A late reading goes on in its task.
 
     A reading that began before this one may have missed a change, so it is followed by another.
     """
     began_before = app.reading is not None and not app.reading.done()
-    await _await_task(app, view)
+    await _await_task(app, view, is_wanted=is_wanted)
     if began_before and app.reading is not None and app.reading.done():
-        await _await_task(app, view)
+        await _await_task(app, view, is_wanted=is_wanted)
 
 
-async def _await_task(app: Application, view: View) -> None:
+async def _await_task(app: Application, view: View, *, is_wanted: bool) -> None:
     """Wait for the reading that is under way, or begin one."""
     loop, reading = asyncio.get_running_loop(), app.reading
     if reading is None or reading.done():
@@ -169,7 +170,7 @@ async def _await_task(app: Application, view: View) -> None:
     await asyncio.wait([reading], timeout=LATE_S)
     # A program that leaves single calls unanswered goes on answering others, so it gets less time afterwards.
     silent_s = LATE_S if app.hung else HANGS_S
-    while not reading.done() and app.silence.seconds < silent_s and loop.time() < app.until_s:
+    while is_wanted and not reading.done() and app.silence.seconds < silent_s and loop.time() < app.until_s:
         await asyncio.wait([reading], timeout=NAP_S)
     app.late = app.late or not reading.done()
     app.hung = app.hung or (app.late and app.silence.seconds >= HANGS_S)

@@ -12,8 +12,10 @@ import pytest
 
 from holo_tasks.accessibility import reader, silence
 from holo_tasks.accessibility.placement import View
-from holo_tasks.accessibility.reader import _await_reading
+from holo_tasks.accessibility.reader import Reader, _await_reading
 from holo_tasks.accessibility.silence import NAP_S, Silence, await_answers
+from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.screen.geometry import Size
 
 PID = 7
 
@@ -144,6 +146,33 @@ async def test_a_program_that_answers_without_an_end_is_waited_for_once(
     assert 3 < naps[0] <= 11
     assert naps[1] <= 1
     assert app.late
+
+
+@pytest.mark.parametrize(
+    ("pid", "late"), [(0, [False, False]), (7, [False, True]), (8, [False, False]), (9, [True] * 2)]
+)
+async def test_only_the_program_with_the_process_that_is_asked_for_is_waited_for(
+    pid: int, late: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "LATE_S", NAP_S)
+    monkeypatch.setattr(reader, "assemble_tree", lambda found, view: ElementTree())
+    asked, apps = Reader(""), []
+    for number in range(2):
+
+        async def refresh(view: View, naps: int = 4 + 8 * number) -> None:
+            await asyncio.sleep(naps * NAP_S)
+
+        apps.append(fake_app(refresh, lambda: 0, lambda: 0))
+        vars(apps[-1]).update(pid=PID + number, bus_name="", changes=0, note="", moving=lambda view: False)
+
+    async def find() -> list[Any]:
+        return apps
+
+    monkeypatch.setattr(asked, "_find", find)
+    await asked._read(View((), Size(9, 9), 0), pid)
+    assert [not app.reading.done() for app in apps] == late
+    for app in apps:
+        app.reading.cancel()
 
 
 @pytest.mark.parametrize("answers", [False, True])

@@ -102,16 +102,20 @@ class Elements:
         there = before[1] if known and known == before[0] else None
         return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
 
-    def read(self, interrupt: Interrupt) -> ElementTree:
-        """Return the current tree. It has no elements without a bus."""
+    def read(self, interrupt: Interrupt, pid: int = 0) -> ElementTree:
+        """Return the current tree. It has no elements without a bus. With ``pid``, wait only for that process.
+
+        A reading ahead is not awaited: `Reader` goes on with it for each program.
+        """
         if self._reader.bus.unavailable_reason:
             return ElementTree(complete=False, why_not=self._reader.bus.unavailable_reason)
         reader = self._reader.open()
         if self._ahead is not None:
-            _await_reading(self._ahead, interrupt)
-        reading = reader.read(self._view())
+            self._ahead.cancel()
+        reading = reader.read(self._view(), pid)
         try:
-            _await_reading(reading, interrupt)
+            while not wait([reading], NAP_S).done:
+                interrupt.check()
         finally:
             reading.cancel()
         return reading.result()
@@ -143,11 +147,6 @@ class Elements:
             return tree
         hidden = (replace(each, name=hide(each.name), value=hide(each.value)) for each in tree.elements)
         return replace(tree, elements=tuple(hidden))
-
-
-def _await_reading(reading: Future[ElementTree], interrupt: Interrupt) -> None:
-    while not wait([reading], NAP_S).done:
-        interrupt.check()
 
 
 def name_bus(link: XConnection, bus: Bus) -> None:

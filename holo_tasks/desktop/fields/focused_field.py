@@ -123,7 +123,7 @@ class FocusedField:
         if is_viewer(owner):
             return Focus("unknown", viewer=True)
         until = time.monotonic() + HANGS_S
-        while (tree := self._elements.read(self._interrupt)).is_late(owner.pid):
+        while (tree := self._elements.read(self._interrupt, owner.pid)).is_late(owner.pid):
             if time.monotonic() >= until:
                 return Focus("unknown")
         self.tree = tree

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from holo_tasks.accessibility.bus import Bus
+from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.desktop.capture.screen import Picture
 from holo_tasks.desktop.capture.settle import Repaint, Settle
 from holo_tasks.desktop.capture.settled_screen import SettledScreen, TakenPicture
 from holo_tasks.desktop.elements.element_reader import Elements
 from holo_tasks.desktop.programs.sleeping_clients import SleepInterval
+from holo_tasks.desktop.stop.interrupt import Interrupt
 
 SIZE = Size(40, 30)
 BOX = Box(0, 0, 40, 30)
@@ -104,3 +109,32 @@ def test_elements_are_read_ahead_once_for_each_picture() -> None:
     elements.read_ahead(early=False)
     elements.read_ahead(early=True)
     assert len(begun) == 3
+
+
+@pytest.mark.parametrize("pid", [0, 7])
+def test_a_reading_ahead_that_is_not_done_is_not_awaited(pid: int) -> None:
+    asked: list[int] = []
+
+    class Reads(Elements):
+        def __init__(self) -> None:
+            self._reader, self._ahead = self, Future()  # type: ignore[assignment]
+            self.bus = Bus(None, "", -1, "")
+
+        def _view(self) -> Any: ...
+
+        def open(self) -> Any:
+            return SimpleNamespace(read=self.begin)
+
+        def begin(self, view: Any, pid: int) -> Future[ElementTree]:
+            asked.append(pid)
+            done = Future[ElementTree]()
+            done.set_result(ElementTree(took_ms=5.0))
+            return done
+
+    elements = Reads()
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            assert thread.submit(elements.read, Interrupt(), pid).result(1.0).took_ms == 5.0
+        finally:
+            elements._ahead.cancel()  # type: ignore[union-attr]
+    assert asked == [pid]

@@ -28,7 +28,8 @@ class Elements:
     def __init__(self, trees: Iterator[ElementTree]) -> None:
         self.trees = trees
 
-    def read(self, interrupt: Interrupt) -> ElementTree:
+    def read(self, interrupt: Interrupt, pid: int) -> ElementTree:
+        assert pid == PID, "no other program is waited for"
         return next(self.trees)
 
 
