@@ -166,9 +166,10 @@ class Elements:
             newest = known[0]  # on a busy machine a new reading is not there at once
         if newest is None:
             return {}
-        self.latest = None if TOO_LATE in newest.tree.why_not else newest.tree
         element = hit_by(newest.tree, gesture)
-        if element is None or newest.tree.is_late(element.pid):
+        is_late = TOO_LATE in newest.tree.why_not if element is None else newest.tree.is_late(element.pid)
+        self.latest = None if is_late else newest.tree
+        if element is None or is_late:
             return {}
 
         def told(each: Element) -> Element:

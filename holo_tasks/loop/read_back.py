@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from holo_tasks.core import events
-from holo_tasks.core.elements.elements import TOO_LATE, Element, ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.elements.known_elements import redacted_element
 from holo_tasks.core.elements.typed_field import (
     DATES,
@@ -90,6 +90,8 @@ class ReadBack:
     """The tree by which the field of the last text was read."""
     _aimed: Element | None = field(default=None, repr=False)
     """The field before the typing, for a program that does not answer after it."""
+    _pids: Collection[int] = ()
+    """The process of that field's program. The others are not waited for."""
     _misses: int = 0
     _beside: str = ""
     _told: TypedText | None = None
@@ -102,10 +104,15 @@ class ReadBack:
         if not isinstance(gesture, Write) or is_placeholder(gesture.text) or not plain(gesture.text):
             return
         self._write = gesture
-        tree = None if services.elements is None else services.elements.latest or await self._read_tree(services)
+        if services.elements is None:
+            return
+        owner = await services.desktop.owner_at(gesture.at)
+        tree = services.elements.latest or await self._read_tree(services, {owner.pid})
         target = None if tree is None else hit_by(tree, gesture)
-        owner = await services.desktop.owner_at(gesture.at) if target is not None else None
-        if target is not None and owner is not None and owner.pid in (0, target.pid):
+        if tree is None or target is None or tree.is_late(target.pid):
+            return
+        self._pids = {target.pid}
+        if owner.pid in (0, target.pid):
             self._tree, self._aimed = tree, target if takes_text(target) else None
 
     async def sentence(
@@ -146,7 +153,9 @@ class ReadBack:
         tree, self._now = self._now, None
         if elements is None or not self.left.filled:
             return ""
-        tree = tree or await self._read_tree(services)
+        pids = {each.field.pid for each in self.left.filled}
+        if tree is None or any(map(tree.is_late, pids)):
+            tree = await self._read_tree(services, pids)
         if tree is None:
             return ""
         self.left.look(tree, done, elements.latest)
@@ -198,7 +207,7 @@ class ReadBack:
     async def _compare_in_trees(
         self, services: Services, write: Write, tree: ElementTree, before: NewestScreen, after: NewestScreen
     ) -> TypedText:
-        now = self._now = await self._read_tree(services)
+        now = self._now = await self._read_tree(services, self._pids)
         held = None if now is None else field_now(tree, write, now)
         if now is None or held is None:
             return TypedText("unread", why=GONE if now else "the program did not answer")
@@ -239,15 +248,15 @@ class ReadBack:
                 return False
         return True
 
-    async def _read_tree(self, services: Services) -> ElementTree | None:
-        """Return the tree of this moment, ``None`` if a program hangs."""
+    async def _read_tree(self, services: Services, pids: Collection[int]) -> ElementTree | None:
+        """Return the tree of this moment, ``None`` if one of these processes hangs."""
         if services.elements is None:
             return None
         clock = asyncio.get_running_loop()
         until_s = clock.time() + (PATIENCE_S if self._misses < MOST_MISSES else BRIEFLY_S)
         try:
             async with asyncio.timeout(LONGEST_S):
-                while TOO_LATE in (tree := await services.elements.desktop.elements()).why_not:
+                while any(map((tree := await services.elements.desktop.elements()).is_late, pids)):
                     if clock.time() >= until_s:
                         raise TimeoutError
                     await asyncio.sleep(AGAIN_S)

@@ -115,6 +115,9 @@ async def test_an_element_of_a_moment_ago_does_not_name_an_action(late: Applicat
     """The program that was pressed hangs, or another one does."""
     told = replace(FORM, applications=(late,), complete=False, why_not=f"form: {TOO_LATE}.")
     assert [hit.get("name") for hit in await hits(TellsTree(told), CLICK)] == [name]
+    elements = Elements(TellsTree(told))
+    await elements.hit(Click(BUTTON.center), ())
+    assert (elements.latest is not None) is (name is not None)
 
 
 async def test_a_program_that_has_not_answered_yet_is_asked_again_for_the_next_action() -> None:

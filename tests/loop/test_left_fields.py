@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.elements import FOCUSED, SHOWING, TOO_LATE, Application, Element, ElementTree
 from holo_tasks.core.elements.known_elements import TextFilter, as_it_is
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Pause, Write
@@ -406,6 +406,35 @@ async def test_a_change_is_told_unless_it_is_masked(mask: Box, text_filter: Text
     assert "The field" not in said[0]
     assert (TOLD in said[1]) is told
     assert walk.typed.problem == (f"{TOLD} {SHOWS}" if told else "")
+
+
+@pytest.mark.parametrize(("late_pid", "is_read"), [(99, True), (1, False)])
+async def test_only_the_program_of_the_field_has_to_answer(
+    late_pid: int, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holo_tasks.loop.read_back.PATIENCE_S", 0.0)
+    late = Application("other", late_pid, "", "none", note=TOO_LATE)
+
+    def told(payee: str, *states: str) -> ElementTree:
+        shown = form(field(payee, *states), memo())
+        return replace(shown, applications=(late,), complete=False, why_not=f"other: {TOO_LATE}.")
+
+    tells = TellsTree(told("", FOCUSED))
+    walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
+    walk.services = replace(walk.services, elements=Elements(tells))
+    said = ""
+    await walk.look()
+    for step, payee in ((a_step("write", content="Cedar"), "Cedar"), (a_step("hotkey", keys=["tab"]), "Cedar Foods")):
+        before = walk.seen
+        assert before is not None
+        await walk.act(step)
+        tells.told = told(payee, *[FOCUSED] * (payee == "Cedar"))
+        said = await walk.verify(before, step.tool_call, started_s=0.0)
+        if payee == "Cedar":
+            result = walk.typed.result
+            assert result is not None
+            assert (result.kind == "exact") is is_read
+    assert (TOLD in said) is is_read
 
 
 async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
