@@ -103,14 +103,8 @@ class StepsBuilder(Builder):
         absent = entered_values([step for _, step in path], [] if lists else ends, self.parameters.kinds)
         used = self.parameters.used_in(repr([steps, once, absent]))
         enters = enters_an_item([step for _, step in path], self.parameters.values[0], answer)
-        told = {
-            "params": used,
-            "lists": lists,
-            "dialogs": self._dialogs(path),
-            "press_once": once,
-            "absent": absent,
-            "again": "tell" if enters else "",
-        }
+        told = {"params": used, "lists": lists, "dialogs": self._dialogs(path), "press_once": once, "absent": absent}
+        told["again"] = "tell" if enters else ""
         kept = {key: value for key, value in told.items() if value or (key == "dialogs" and value is not None)}
         return BuiltGoal({**kept, "steps": steps}, unread, (*self.by_model,), items)
 
@@ -494,12 +488,8 @@ class StepsBuilder(Builder):
         firsts = [self.seen[one.steps[0].before.sha256].sight for one in self.recordings]
         said = [text for first, one in zip(firsts, given, strict=True) for text in errors_at_end(first, one)]
         errors = [text for text in dict.fromkeys(said) if not is_of_item(text, self._private)]
-        return {
-            **told,
-            **({"read": reads} if reads else {}),
-            **({"allow_errors": errors} if errors else {}),
-            "answer": answer.content,
-        }, ()
+        found = {"read": reads, "allow_errors": errors}
+        return {**told, **{key: value for key, value in found.items() if value}, "answer": answer.content}, ()
 
     def _with_end(
         self,
