@@ -251,7 +251,9 @@ def test_a_sleeping_child_is_done_and_a_grandchilds_window_is_its_own(monkeypatc
         end = time.monotonic() + 30
         while watched.work.waits_for(15) is not None and time.monotonic() < end:
             time.sleep(0.01)
-        assert watched.work.waits_for(15) is None
+        below = [Path(f"/proc/{pid}/stat").read_text() for pid in processes.descendants(shell.pid)]
+        waits_in = Path(f"/proc/{shell.pid}/wchan").read_text()
+        assert watched.work.waits_for(15) is None, (waits_in, below)
         monkeypatch.setattr(work_in_flight, "CHILD_S", 60.0)
         assert watched.work.waits_for(15) == PendingWork(CHILD, Path(f"/proc/{shell.pid}/exe").readlink().name)
         (child,) = processes.descendants(shell.pid)
