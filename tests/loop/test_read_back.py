@@ -476,8 +476,9 @@ async def test_lost_letters_in_swing_are_reported_and_wide_characters_are_pasted
         assert await form.write("12 pieces\t") == "holds ‘12’, not ‘12 pieces’."
         assert await form.write("12.50") == ""
         assert "The field is empty now and did not keep ‘12.50’." in await form.step("hotkey", keys=["tab"])
-        await form.tab(2)
-        await asyncio.sleep(1.0)  # on a busy machine the keyboard moves late
+        for _ in range(2):  # Swing may lose a Tab that comes while the keyboard still moves
+            await form.tab()
+            await asyncio.sleep(0.5)
         assert await form.write("12.7", overwrite=True) == ""
         assert "The field now holds ‘12’, not ‘12.7’." in await form.step("hotkey", keys=["tab"])
         assert await form.write("$12.50") == ""
