@@ -414,14 +414,18 @@ def test_a_run_without_trouble_and_without_a_model_is_summed_up():
     ]
 
 
-def test_the_summary_says_why_a_playbook_asked_the_model():
-    asked = e.LayerChanged(subgoal=1, step=2, source="playbook", target="model", reason="The screen shows no Find.")
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [("The screen shows no Find.", "The screen shows no Find."), ("Find" * 200, "Find" * 99 + "Fin…")],
+)
+def test_the_summary_says_why_a_playbook_asked_the_model(reason, shown):
+    asked = e.LayerChanged(subgoal=1, step=2, source="playbook", target="model", reason=reason)
     back = e.LayerChanged(subgoal=1, step=3, source="model", target="playbook", reason="It fits again.")
     events = [e.SubgoalOpened(subgoal=1, title="x", goal="x"), asked, back]
     records = [e.Record(seq=0, at="", run="r", previous=e.FIRST, event=event, signature="") for event in events]
     said = ["".join(text for text, _ in sentence) for sentence in summary(build_story(records))]
     told = [one for one in said if "asked" in one or "Find" in one]
-    assert told == ["A playbook asked the model once.", "In sub-goal 1: The screen shows no Find."]
+    assert told == ["A playbook asked the model once.", f"In sub-goal 1: {shown}"]
     assert not any("asked the model" in str(sentence) for sentence in summary(build_story(records[:1])))
 
 

@@ -17,6 +17,7 @@ from holo_tasks.audit.pages.formatting import (
 )
 from holo_tasks.audit.pages.report_step import latency_parts, legend_items, trouble
 from holo_tasks.audit.pages.run_view import Step, Story, Subgoal
+from holo_tasks.core.texts.visible_text import one_line
 
 MAX_DONE_BEFORE = 500
 """Rows in the table of items that earlier runs finished."""
@@ -125,7 +126,7 @@ def _asked_model(story: Story) -> list[Sentence]:
     times = "once" if len(story.asked_model) == 1 else f"{len(story.asked_model)} times"
     sentences: list[Sentence] = [[(f"A playbook asked the model {times}.", "")]]
     for subgoal, why in story.asked_model[:MAX_NAMED]:
-        sentences.append([("In sub-goal ", ""), (f"{subgoal}", f"#g{subgoal}"), (f": {why[:MOST_SAID]}", "")])
+        sentences.append([("In sub-goal ", ""), (f"{subgoal}", f"#g{subgoal}"), (f": {one_line(why, MOST_SAID)}", "")])
     return sentences
 
 
