@@ -322,6 +322,9 @@ def test_a_person_at_the_screen_ends_the_comparison() -> None:
         ("9", "09:00", False),
         ("P-4", "P-4 Adler Ltd", False),  # what a code stands for
         ("P-4", "Adler Ltd", False),
+        ("4711", "Adler Ltd", False),
+        ("Room 12", "Room", True),
+        ("ab1cd", "abcd", True),
         ("1.5.2024", "01.01.2000", True),
         ("13/5/24", "1/5/25", True),  # a program that counts thirteen months
         ("1.5.24", "01.05.0024", True),

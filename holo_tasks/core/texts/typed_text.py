@@ -175,7 +175,7 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
     if numbers_of(typed):
         sizes = {abs(number) for number in numbers_of(held)}
         is_size = kind in SAME_VALUE or not sizes.isdisjoint(map(abs, numbers_of(typed)))
-        return bool(sizes) and not is_size
+        return not is_size if sizes else kind in ("cut_off", "lost")
     has_digits = any(map(str.isdigit, typed))
     return kind in ("cut_off", "lost") or (kind in ("completed", "corrected") and not has_digits)
 
