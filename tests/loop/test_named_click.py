@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.elements.elements import ElementTree
+from holo_tasks.core.elements.elements import TOO_LATE, Application, ElementTree
 from holo_tasks.core.elements.named_target import Control, Spot
 from holo_tasks.core.input.gestures import Click, Gesture, Pause
 from holo_tasks.core.programs import Owner
@@ -16,7 +16,7 @@ from holo_tasks.core.prompts.toolbox import STANDARD
 from holo_tasks.core.screen.frame import Frame, Mask
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.loop import element_tree
-from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.element_tree import Elements, NewestTree
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.presses.named_click import NamedClicks
@@ -255,6 +255,39 @@ async def test_the_tree_is_ignored_if_another_programs_window_is_at_the_point() 
     case = Case(click("Save", DELETE))
     case.desktop.owners = lambda at: Owner("/usr/bin/other", box=WHOLE, pid=PID + 1)
     assert len(await case.presses()) == 1
+
+
+async def test_the_tree_counts_though_no_window_is_known_at_the_point() -> None:
+    case = Case(click("Save", DELETE))
+    case.desktop.owners = lambda at: Owner("", box=WHOLE, pid=0)
+    assert await case.presses() == []
+
+
+@pytest.mark.parametrize(("is_fresh", "withheld"), [(True, True), (False, False)])
+async def test_an_older_tree_is_read_again_before_a_press_is_withheld(is_fresh: bool, withheld: bool) -> None:
+    """The form has changed since then: now the button *Save* is at the point."""
+    case = Case(tree=tree_of(window(WHOLE), element("button", "Save", DELETE), element("button", "Delete", SAVE)))
+
+    async def newest() -> NewestTree:
+        return NewestTree(FORM, is_fresh)
+
+    assert case.walk.services.elements is not None
+    case.walk.services.elements.newest = newest  # type: ignore[method-assign]
+    seen, call = await case.walk.look(), a_step(**click("Save", DELETE)["tool_call"]).tool_call
+    assert bool(await NamedClicks().contradiction(case.walk.services, call, seen)) is withheld
+
+
+async def test_the_elements_of_a_program_that_did_not_answer_withhold_no_press() -> None:
+    late = (Application("form", PID, "gtk", "walk", note=TOO_LATE),)
+    case = Case(click("Save", DELETE), tree=replace(FORM, applications=late))
+    assert len(await case.presses()) == 1
+
+
+async def test_the_nearest_of_several_controls_is_named() -> None:
+    second = (element("button", "Save", SAVE.moved(100, 60)),)
+    case = Case(click("Save", DELETE), tree=tree_of(*FORM.elements, *second))
+    assert await case.presses() == []
+    assert "The nearest of 2 controls named ‘Save’ is at (689, 552)." in case.answer
 
 
 def read(text: str, box: Box) -> tuple[Spot, list[Control]]:
