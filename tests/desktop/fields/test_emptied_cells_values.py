@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,18 +26,25 @@ class Grid:
     """A program with a column of cells, the last one empty, and a field with a text that has the keyboard."""
 
     def __init__(
-        self, selects: int = 0, empties: int = 0, clears: bool = True, undoes: bool = True, marks: int = 0
+        self,
+        selects: int = 0,
+        empties: int = 0,
+        clears: bool = True,
+        undoes: bool = True,
+        marks: int = 0,
+        late: int = 0,
     ) -> None:
         self.selects, self.empties, self.clears, self.undoes, self.marks = selects, empties, clears, undoes, marks
         self.texts, self.looks, self.value = ["one", "two", "three", ""], [""] * 4, "old"
         self.pressed: list[tuple[int, ...]] = []
-        self.pid, self.tree = PID, None
+        self.pid, self.tree, self.late, self._left, self._told = PID, None, late, 0, list(self.texts)
 
     def select(self) -> None:
         self.looks = ["selected"] * self.selects + [""] * (4 - self.selects)
 
     def press(self, *keys: int) -> None:
         self.pressed.append(keys)
+        self._left = self.late
         if keys == (keynames.DELETE,):
             self.value = "" if self.clears else self.value
             self.texts = [""] * self.empties + self.texts[self.empties :]
@@ -45,12 +53,15 @@ class Grid:
             self.texts = ["one", "two", "three", ""]
 
     def read(self) -> None:
+        """Report the elements. The texts of the cells come ``late`` readings after a key."""
+        self._left -= 1
+        self._told = self._told if self._left >= 0 else list(self.texts)
         states, shown = frozenset({SHOWING, FOCUSED}), frozenset({SHOWING})
         window = Element(0, "window", "Grid", shown | {ACTIVE}, Box(0, 0, 400, 300), -1, "grid", PID)
         field = Element(1, "text field", "", states, FIELD, 0, "grid", PID, self.value)
         cells = [
             Element(n + 2, "cell", "", shown, box, 0, "grid", PID, text)
-            for n, (box, text) in enumerate(zip(PLACES, self.texts, strict=True))
+            for n, (box, text) in enumerate(zip(PLACES, self._told, strict=True))
         ]
         self.tree: Any = ElementTree((window, field, *cells), (Application("grid", PID, "chrome", "cache"),))
 
@@ -110,6 +121,13 @@ def test_cells_that_the_keys_reach(grid: Grid, said: str, pressed: list[object],
     found = grid.delete()
     assert said in found if said else not found, found
     assert (grid.pressed, grid.texts) == (pressed, texts)
+
+
+@pytest.mark.parametrize("late", [1, 3])
+def test_a_program_may_report_its_emptied_cells_late(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emptied_cells, "PATIENCE_S", 60.0)
+    grid = Grid(empties=2, clears=False, late=late)
+    assert "of a table: 2. Ctrl+Z was pressed, and their texts are back." in grid.delete()
 
 
 def test_the_open_cell_and_one_that_is_reported_over_the_field_are_not_watched() -> None:
@@ -216,6 +234,16 @@ def test_a_program_without_elements_is_asked_by_arrow_keys(
 ) -> None:
     keys = Keys(*found)
     assert (keys.clear(focus, far=far), keys.pressed) == (said, pressed)
+
+
+@pytest.mark.parametrize(("ago_s", "looks"), [(0.0, 1), (60.0, 0)])
+def test_a_program_may_move_the_keyboard_after_an_input(ago_s: float, looks: int) -> None:
+    keys, seen = Keys(), list[int]()
+    it: Any = keys
+    fields: Any = SimpleNamespace(look=seen.append)
+    last = time.monotonic_ns() - int(ago_s * 1e9)
+    assert FieldClearing(it, it, fields, keys.press, it).focus(last).kind == "cell"
+    assert seen == [last] * looks
 
 
 def test_each_part_of_a_date_is_deleted_between_the_first_and_the_last() -> None:
