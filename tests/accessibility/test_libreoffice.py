@@ -159,24 +159,44 @@ async def tells_of_paragraphs_menus_fields_and_dialogs(desktop: VirtualDesktop) 
     await withholds_a_click_that_names_another_button(desktop, button)
 
 
-async def withholds_a_click_that_names_another_button(desktop: VirtualDesktop, button: Element) -> None:
-    size, recorder = desktop.size, MemoryRecorder()
-    x = round((button.box.center.x + 0.5) * 1000 / size.width)
-    y = round((button.box.center.y + 0.5) * 1000 / size.height)
-    words = (("click", "Close button"), ("double_click", "'Replace All'"), ("move_to", "Find All"))
-    calls = [step(tool, element=name, x=x, y=y) for tool, name in (*words, ("click", "the button for every match"))]
-    drag = step("drag_and_drop", element="Drag the letter to the Close button", x1=x + 9, y1=10, x2=x, y2=y)
-    model = MemoryModel([wrote(call) for call in (drag, *calls, step("answer", content="done"))])
+async def did(desktop: VirtualDesktop, calls: list[dict[str, object]]) -> tuple[list[str], list[str]]:
+    """Perform a model's calls. Return the kinds of performed gestures, and the reasons for withholding the others."""
+    recorder = MemoryRecorder()
+    model = MemoryModel([wrote(call) for call in (*calls, step("answer", content="done"))])
     walk = walk_of(as_model(model), desktop=desktop, recorder=recorder)
     walk.services = replace(walk.services, elements=Elements(desktop))
     await work(walk)
-    told = [event.reason.split(" is at ")[0] for event in recorder.of("correction")]
+    reasons = [event.reason.split(" is at ")[0] for event in recorder.of("correction")]
+    return [event.gesture_kind for event in recorder.of("action")], reasons
+
+
+def at(desktop: VirtualDesktop, it: Element) -> dict[str, int]:
+    size, place = desktop.size, it.box.center
+    return {"x": round((place.x + 0.5) * 1000 / size.width), "y": round((place.y + 0.5) * 1000 / size.height)}
+
+
+async def withholds_a_click_that_names_another_button(desktop: VirtualDesktop, button: Element) -> None:
+    there = at(desktop, button)
+    words = (("click", "Close button"), ("double_click", "'Replace All'"), ("move_to", "Find All"))
+    calls = [step(tool, element=name, **there) for tool, name in (*words, ("click", "the button for every match"))]
+    x, y = there["x"], there["y"]
+    drag = step("drag_and_drop", element="Drag the letter to the Close button", x1=x + 9, y1=10, x2=x, y2=y)
+    done, told = await did(desktop, [drag, *calls])
     assert told == [
         "You named ‘Close’; the point is on ‘Find All’. ‘Close’",
         "You named ‘Close’; the point is on ‘Find All’. ‘Close’",
         "You named ‘Replace All’; the point is on ‘Find All’. ‘Replace All’",
     ]
-    assert [event.gesture_kind for event in recorder.of("action")] == ["move", "click"]
+    assert done == ["move", "click"]
+
+
+async def withholds_a_click_that_names_another_cell(desktop: VirtualDesktop) -> None:
+    """The point is on B2, one cell above, beside or at the named one."""
+    _, cell = await found(desktop, "cell", "B2", value="Ada Supplies")
+    words = ("cell B3", "A2", "the cell right of A2", "cell B2 (Ada Supplies)", "Merchant of TX-20418", "row 2")
+    done, told = await did(desktop, [step("click", element=each, **at(desktop, cell)) for each in words])
+    assert told == ["You named ‘B3’; the point is on ‘B2’. ‘B3’", "You named ‘A2’; the point is on ‘B2’. ‘A2’"]
+    assert done == ["click"] * 4
 
 
 async def tells_of_the_visible_cells_between_filled_ones(desktop: VirtualDesktop) -> None:
@@ -208,3 +228,4 @@ async def tells_of_the_visible_cells_between_filled_ones(desktop: VirtualDesktop
     await desktop.do(Write("Cafe Sud"))
     await desktop.do(Hotkey(("enter",)))
     await found(desktop, "cell", "B3", value="Cafe Sud")
+    await withholds_a_click_that_names_another_cell(desktop)

@@ -7,6 +7,7 @@ synonym, another language, a place, a color, an icon, a part of a name.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,9 @@ from holo_tasks.core.input.pressed_elements import BUTTONS, PRESSED
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 
-TAB, COLUMN_HEADER = "tab", "column header"
+TAB, COLUMN_HEADER, CELL = "tab", "column header", "cell"
+ADDRESS = re.compile(r"[A-Z]{1,3}[1-9][0-9]{0,6}")
+"""The name of a cell of a sheet."""
 PRESSABLE = PRESSED | FIELD_ROLES | HEADER_ROLES | {"slider", "switch"}
 """Roles of controls that react to a press."""
 WINDOWS = frozenset({"window", "dialog", "alert", "document", "desktop frame", "application", "internal frame"})
@@ -125,7 +128,7 @@ def find_mismatch(
     found = [control for control, _ in named]
     if any(control.id in spot.kin or control.box.contains(at) or _is_beside(control, at, spot) for control in found):
         return None
-    if leads_to(description, spot.name):
+    if leads_to(description, spot.name) or (_address(spot) and _address(spot) in words_of(description)):
         return None
     nearest = min(found, key=lambda control: _gap(control.box, at))
     off = _missed_by(nearest, at) if spot.is_bare else ""
@@ -163,12 +166,19 @@ def _is_clear(subject: Subject, at: Point, spot: Spot, named: Control, *, alone:
         return True
     if named.name.strip().isdigit() and not spot.name.isdigit():
         return False
+    if _address(named) and _address(spot):
+        return True
     return _are_twins(subject, spot, named) or _has_letters(spot.name)
 
 
 def _has_letters(name: str) -> bool:
     """Say whether a name has a word in it, rather than numbers and signs only."""
     return any(word.isalpha() and (len(word) > 1 or not word.isascii()) for word in words_of(name))
+
+
+def _address(cell: Control | Spot) -> str:
+    """Return the address of a cell of a sheet in small letters, as “b7”; empty for anything else."""
+    return cell.name.lower() if cell.role == CELL and ADDRESS.fullmatch(cell.name) else ""
 
 
 def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
@@ -180,6 +190,8 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
     lacking, more = set(subject.words) - set(mine), set(mine) - set(subject.words)
     one, other = "".join(mine), "".join(subject.words)
     are_numbers = all(map(str.isdigit, lacking | more))
+    if one != other and _address(named) and _address(spot):
+        return True
     if one == other or (not are_numbers and (one in other or other in one)):
         return False
     around = {word for text in spot.texts_beside(named) for word in words_of(text)}
@@ -217,6 +229,8 @@ def _is_beside(control: Control, at: Point, spot: Spot) -> bool:
         if control.role != COLUMN_HEADER or control.id < 0:  # on a picture, it may be the header of a row
             return in_row or in_column
         return in_column and (at.y >= box.top or spot.role in ITEM_ROLES)
+    if _address(control) and _address(spot):
+        return False
     if control.role in ITEM_ROLES:  # a button of the row does something else than the row
         return in_row and not (spot.role == "button" and _has_letters(spot.name))
     if control.role in CHECK_ROLES - {"toggle button"}:  # its label may be a text of its own

@@ -343,6 +343,50 @@ def test_a_cell_on_a_picture_may_be_the_header_of_a_row_or_a_column(at: tuple[in
     assert (find_mismatch("Total", Point(x, y), spot, [header]) is not None) == withheld
 
 
+SHEET = placed(
+    *(
+        element("cell", f"{column}{row}", Box(100 * place, 30 * row, 100, 30), value=f"text {row}")
+        for place, column in enumerate("ABC", 1)
+        for row in range(1, 12)
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("cell B3", "B3"),  # above it
+        ("B3", "B3"),
+        ("cell C4", "C4"),  # beside it
+        ("the cell A11 (text 4)", "A11"),
+        ("cell B4", ""),
+        ("text 4", ""),
+        ("row 4 of column B", ""),
+        ("the cell below B3", ""),
+        ("the cell right of A4", ""),
+        ("B3:B4", ""),
+        ("A4 to B4", ""),
+        ("B9 sharp", ""),
+        ("cell Z4", ""),
+    ],
+)
+def test_the_address_of_another_cell_of_a_sheet_is_a_contradiction(words: str, named: str) -> None:
+    """A click in a sheet that is one cell off lies in the same row or column."""
+    found = judged(words, SHEET, Point(250, 135))
+    assert ("" if found is None else found.named.name) == named
+
+
+def test_an_address_in_another_list_may_be_the_name_of_its_row() -> None:
+    tree = placed(
+        element("cell", "B3", Box(100, 100, 100, 30)),
+        element("cell", "Hall 7", Box(200, 100, 100, 30)),
+        element("list item", "B4", Box(100, 200, 100, 30)),
+        element("list item", "B5", Box(200, 200, 100, 30)),
+    )
+    assert judged("B3", tree, Point(250, 115)) is None
+    assert judged("B4", tree, Point(250, 215)) is None
+
+
 @pytest.mark.parametrize(
     ("words", "ends"),
     [
