@@ -50,6 +50,8 @@ PARAGRAPHS = frozenset({"paragraph", "heading"})
 CONTAINERS = frozenset({"table", "tree", "tree table", "list"})
 OPTIONS = frozenset({"list item", "menu item", "tree item"})
 """Roles of options in the open list of a field."""
+MENUS = frozenset({"menu", "popup menu"})
+MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 ITEMS = frozenset({"cell", "list item", "tree item", "row", "column header", "row header"})
 NO_TEXT = CONTAINERS | frozenset(
     {
@@ -158,6 +160,8 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
         read_only = READ_ONLY in controls[-1].states
         kind: Kind = "cell" if sheet else "no text" if read_only else "unknown"
         return Focus(kind, _name(controls[-1]), tells=True)
+    if (opened := _open_list(tree, pid, focused)) is not None:
+        return Focus("no text", _name(opened), tells=True)
     if focused and app.toolkit.lower().startswith("qt"):
         # Qt does not report the editor of a cell that is open for editing.
         cells = [each for each in focused if each.role == "cell"]
@@ -192,6 +196,23 @@ def _fields_of_options(tree: ElementTree, focused: list[Element]) -> list[Elemen
         if {EDITABLE, "expanded"} <= each.states and each.on_screen and tree.window_of(each).id in windows
     ]
     return found if len(found) == 1 and all(each.role in OPTIONS for each in focused) else []
+
+
+def _open_list(tree: ElementTree, pid: int, focused: list[Element]) -> Element | None:
+    """Return the combo box or the menu whose open list has the keyboard: typing there chooses an entry.
+
+    Qt reports the current entry of a combo box as focused. GTK reports no focus while a menu is open. A page may show
+    the entries of its menus all the time.
+    """
+    for each in focused:
+        boxes = [above for above in tree.ancestors(each) if above.role == "combo box"]
+        if boxes and each.on_screen and each.role in OPTIONS:
+            return boxes[0]
+    for each in tree.elements if not focused else ():
+        above = tree.ancestors(each) if each.pid == pid and each.on_screen and each.role in MENU_ITEMS else []
+        if above and above[0].role in MENUS and not any(up.role == "document" for up in above):
+            return above[0]
+    return None
 
 
 def _field(tree: ElementTree, element: Element) -> Focus:

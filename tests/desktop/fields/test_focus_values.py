@@ -124,6 +124,32 @@ def test_the_open_list_of_another_window_is_not_that_of_the_marked_option() -> N
     assert focus_in(shown(option, opened, ("slider", 0, FOCUSED)), PID).kind == "no text", "the slider has the keyboard"
 
 
+def menu(*above: Made, item: str = "menu item", states: tuple[str, ...] = ()) -> Focus:
+    """Return the focus while an entry of a menu is on the screen, in the last of some elements."""
+    return focus_in(shown(*above, (item, len(above), *states), ("label", 0)), PID)
+
+
+def test_an_open_menu_has_the_keyboard_if_nothing_is_focused() -> None:
+    """GTK reports so. A letter or a blank would choose an entry."""
+    for above in ((("menu bar", 0), ("menu", 1)), (("combo box", 0), ("menu", 1)), (("popup menu", 0),)):
+        assert menu(*above).kind == menu(*above, item="radio menu item").kind == "no text"
+    assert menu(("menu bar", 0)).kind == "unknown", "the names of closed menus are always there"
+    assert menu(("document", 0), ("menu", 1)).kind == "unknown", "a page may show its menus all the time"
+    assert focus_in(shown(("menu", 0), ("menu item", 1), ("panel", 0, FOCUSED)), PID).kind == "unknown"
+    assert focus_in(shown(("menu", 0), ("menu item", 1), FIELD), PID).kind == "field"
+
+
+def test_the_open_list_of_a_combo_box_of_qt_has_the_keyboard() -> None:
+    opened = shown(("combo box", 0), ("list", 1), ("list item", 2, FOCUSED), toolkit="Qt 5.15.8")
+    assert focus_in(opened, PID) == Focus("no text", "a combo box", tells=True)
+    beside = shown(("panel", 0), ("list", 1), ("list item", 2, FOCUSED), toolkit="Qt 5.15.8")
+    assert focus_in(beside, PID).kind == "unknown", "Qt reports it though another control has the keyboard"
+    hidden = Element(3, "list item", "", frozenset({FOCUSED}), BOX, 2, "form", PID)
+    assert focus_in(ElementTree((*opened.elements[:-1], hidden), opened.applications), PID).kind == "unknown"
+    typed = shown(("combo box", 0), ("list", 1), ("list item", 2, FOCUSED), FIELD, toolkit="Qt 5.15.8")
+    assert focus_in(typed, PID).kind == "field", "its field takes the text"
+
+
 class NoElements:
     def read(self, interrupt: Interrupt, pid: int) -> ElementTree:
         return shown(FIELD)
