@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.profiles.wrappers import command_in_terminal
 from holo_tasks.desktop.programs.other_user import OtherUserFolders
+from holo_tasks.desktop.programs.start_time import StartTime
 from holo_tasks.desktop.sandbox.bubblewrap import SAYS, failure_reason
 from holo_tasks.desktop.sandbox.start import Sandbox
 from holo_tasks.desktop.stop.interrupt import Interrupt
@@ -95,23 +95,23 @@ class Program:
             raise DesktopFailed(f"The program {command[0]!r} cannot be started{another}: {error.strerror}.") from None
 
     def await_window(
-        self, timeout_s: float, interrupt: Interrupt, living: Callable[[], bool], heed: Callable[[], None]
+        self, timeout_s: float, interrupt: Interrupt, pids: Callable[[], Collection[int]], heed: Callable[[], None]
     ) -> None:
         """Wait until a new window is on the screen. A splash screen counts only if no other window follows it.
 
-        ``living`` returns whether any process of the program is left, because a launcher may end and leave its work to
-        another process. ``heed`` raises if the wait has become pointless. Raises `DesktopFailed` if the program ends
-        or ``timeout_s`` passes without a window.
+        ``pids`` returns the processes of the program: a launcher may end and leave its work to another process.
+        ``heed`` raises if the wait has become pointless. Raises `DesktopFailed` if the program ends or ``timeout_s``
+        passes without a window. The time in which the program waits for a CPU does not count.
         """
-        until = time.monotonic() + timeout_s
+        started = StartTime(pids)
         inside = command_in_terminal(self.command)
         # A terminal shows its window for a moment before it finds that the command inside is missing.
-        doubted_until = min(until, time.monotonic() + DOUBTED_S) if inside and self._is_missing(inside) else 0.0
-        splash_until = time.monotonic() + min(SPLASH_S, SPLASH_SHARE * timeout_s)
-        while not self._shows_window(splash_until) or time.monotonic() < doubted_until:
+        doubted_s = min(timeout_s, DOUBTED_S) if inside and self._is_missing(inside) else 0.0
+        splash_s = min(SPLASH_S, SPLASH_SHARE * timeout_s)
+        while not self._shows_window(is_splash_enough=started.seconds >= splash_s) or started.seconds < doubted_s:
             heed()
             status = self.process.poll()
-            if status or (status == 0 and not living()):
+            if status or (status == 0 and not pids()):
                 words = processes.last_words(self._log)
                 if self._closed and words.startswith(SAYS):
                     raise DesktopFailed(failure_reason(words))
@@ -120,16 +120,16 @@ class Program:
                 how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
                 said = f"; its last words: {words}" if words else ""
                 raise DesktopFailed(self._without_window(f"ended {how} without a window{said}{self._hint()}", status))
-            if time.monotonic() >= until:
+            if started.seconds >= timeout_s:
                 said = "start it by hand to see why, or allow more time."
                 said = f"showed no window within {timeout_s:g} s: {said}{self._hint()}"
                 raise DesktopFailed(self._without_window(said, None))
             interrupt.sleep(0.01)
 
-    def _shows_window(self, splash_until: float) -> bool:
-        """Return whether a new window is on the screen. Until ``splash_until`` a splash screen does not count."""
+    def _shows_window(self, *, is_splash_enough: bool) -> bool:
+        """Return whether a new window is on the screen, other than a splash screen unless that is enough."""
         new = set(windows.shown_windows(self._link)) - self._before
-        return any(time.monotonic() >= splash_until or not windows.is_splash(self._link, each) for each in new)
+        return any(is_splash_enough or not windows.is_splash(self._link, each) for each in new)
 
     def _fate_of(self, inside: Sequence[str]) -> str:
         """Return why a terminal has closed. Its own log does not contain the messages of the command inside it."""

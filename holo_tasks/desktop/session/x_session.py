@@ -190,7 +190,7 @@ class XSession:
                 self._remote.await_picture(self._order["app_timeout_s"])
                 self._await_paint()
             else:
-                program.await_window(self._order["app_timeout_s"], self._gate, self._has_programs, heed)
+                program.await_window(self._order["app_timeout_s"], self._gate, self._own_pids, heed)
             self._settled_screen.program_started()
             self._settled_screen.look(after_action=False)
         except DesktopFailed:
@@ -668,9 +668,6 @@ class XSession:
         """Return whether a process descends from this one and from none of the desktop's helpers."""
         helpers, line = self._helper_pids(), processes.ancestry(pid)
         return os.getpid() in line[1:] and helpers.isdisjoint(line)
-
-    def _has_programs(self) -> bool:
-        return bool(self._own_pids())
 
     def _own_pids(self) -> set[int]:
         """Return the ids of the programs' processes, without those of the desktop itself."""
