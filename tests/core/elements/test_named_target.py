@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holo_tasks.core.elements.elements import Element, ElementTree
@@ -341,6 +343,40 @@ def test_a_cell_on_a_picture_may_be_the_header_of_a_row_or_a_column(at: tuple[in
     x, y = at
     spot = Spot("Bonn", "", Box(x - 10, y - 10, 90, 30), ("Bonn",))
     assert (find_mismatch("Total", Point(x, y), spot, [header]) is not None) == withheld
+
+
+@pytest.mark.parametrize(
+    ("control", "words", "role"),
+    [("check box", "the Urgent check box", "label"), ("text field", "the Urgent field", "label")],
+)
+def test_the_text_beside_a_check_box_or_a_field_may_be_pressed_for_it(control: str, words: str, role: str) -> None:
+    beside, far = Box(400, 100, 60, 30), Box(400, 300, 60, 30)
+    box, button = Box(500, 100, 100, 30), element("button", "Send", Box(100, 500, 60, 30))
+    it = element(control, "Urgent", box)
+    assert judged(words, placed(it, element(role, "soon", beside), button), beside.center) is None
+    assert judged(words, placed(it, element("button", "Soon", beside), button), beside.center) is not None
+    assert judged(words, placed(it, element(role, "soon", far), button), far.center) is not None
+
+
+def test_a_number_may_count_rather_than_name_something() -> None:
+    tree, at = first("button: July", "button: 7")
+    assert judged("7", tree, at) is None
+    tree, at = first("button: 8", "button: 7")
+    assert judged("7", tree, at) is not None
+
+
+def test_a_program_that_reports_only_its_window_is_read_by_pixels() -> None:
+    assert spot_in(tree_of(window(SCREEN, "Orders")), Point(50, 50)) is None
+    assert spot_in(placed("button: Save"), Point(900, 700)) is not None
+
+
+def test_the_name_of_a_tab_does_not_name_the_buttons_of_its_page() -> None:
+    """A tab of GTK contains its page."""
+    page = element("button", "Delete", Box(100, 300, 60, 30), parent=1)
+    tree = placed(element("tab", "Save options", Box(100, 100, 160, 30)), page, "button: Save")
+    assert judged("Save", tree, page.box.center) is not None
+    panel = replace(tree, elements=(*tree.elements[:1], replace(tree.elements[1], role="panel"), *tree.elements[2:]))
+    assert judged("Save", panel, page.box.center) is None, "the buttons of a panel may be named after it"
 
 
 SHEET = placed(

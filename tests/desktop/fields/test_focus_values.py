@@ -60,6 +60,11 @@ SPIN, PART = ("spin button", 1, FOCUSED, EDITABLE), ("spin button", 2)
             shown(("document", 0), ("section", 1), ("spin button", 2, FOCUSED)), "field", id="the only part of a date"
         ),
         pytest.param(
+            shown(("document", 0), ("section", 1), ("spin button", 2, FOCUSED), ("button", 2), ("spin button", 1)),
+            "field",
+            id="a number field beside those of another group",
+        ),
+        pytest.param(
             shown(("document", 0), SPIN, ("spin button", 1, EDITABLE)), "field", id="one of two number fields of a page"
         ),
         pytest.param(
@@ -105,6 +110,15 @@ def test_a_field_of_one_line_in_a_table_is_known() -> None:
     assert focus_in(shown(table, ("text field", 1, FOCUSED, EDITABLE)), PID).in_table
     assert not focus_in(shown(table, ("text field", 1, FOCUSED, EDITABLE, WIDE)), PID).in_table
     assert not focus_in(shown(table, FIELD), PID).in_table
+
+
+def test_the_control_is_named_and_that_of_another_process_is_left_out() -> None:
+    field = shown(FIELD).elements
+    named = (*field, Element(2, "button", "Save", frozenset({SHOWING, FOCUSED}), BOX, 0, "other", PID + 1))
+    assert focus_in(ElementTree(named, shown().applications), PID) == Focus("field", "a text field", tells=True)
+    named = (field[0], Element(1, "button", "Save", frozenset({SHOWING, FOCUSED}), BOX, 0, "form", PID))
+    found = focus_in(ElementTree(named, shown().applications), PID)
+    assert found == Focus("no text", "the button ‘Save’", tells=True)
 
 
 def test_the_active_window_has_the_keyboard() -> None:
