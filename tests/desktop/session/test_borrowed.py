@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,25 @@ async def test_a_run_on_a_display_with_an_input_method_warns_once_at_its_start(i
     async with AttachedDesktop(ibus, touches=False, tell=told.append):
         pass
     assert len(told) == 1, "a desktop without an input method, and one that only looks, need no warning"
+
+
+@pytest.mark.skipif(not shutil.which("ibus-daemon"), reason="needs the Debian package ibus")
+async def test_a_running_ibus_is_named_until_it_ends(x_server, tmp_path, monkeypatch, until):
+    display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
+    monkeypatch.setenv("XAUTHORITY", str(authority))
+    link, told = XConnection(display), list[str]()
+    env = {**os.environ, "DISPLAY": display, "HOME": str(tmp_path)}
+    bus = ["dbus-run-session", "--", "ibus-daemon", "--xim", "--panel=disable"]
+    with subprocess.Popen(bus, env=env, stderr=subprocess.DEVNULL, start_new_session=True) as session:
+        try:
+            assert await until(lambda: borrowed.input_method(link, {}) == "ibus")
+            async with AttachedDesktop(display, tell=told.append):
+                pass
+            assert [text.partition(":")[0] for text in told] == ["An input method (ibus) runs on the display "]
+        finally:
+            os.killpg(session.pid, signal.SIGKILL)
+    assert await until(lambda: not borrowed.input_method(link, {}))
+    link.close()
 
 
 async def test_a_recording_on_a_display_with_an_input_method_warns_at_its_start(ibus, capsys):
