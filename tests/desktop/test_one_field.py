@@ -266,6 +266,19 @@ async def test_overwriting_a_control_without_text_is_refused(program):
         assert (await program.rests())["fields"] == before["fields"]
 
 
+async def test_overwriting_while_the_list_of_a_choice_is_open_is_refused(program):
+    if program.toolkit not in ("gtk3", "qt"):
+        pytest.skip("its list is not reported, or belongs to a page")
+    await program.desktop.do(Click(program.at("choice")))
+    before = await program.rests()
+    with pytest.raises(InvalidUsage, match="not open for text"):
+        await program.desktop.do(Write("a b", overwrite=True))
+    await program.desktop.do(Hotkey(("esc",)))
+    assert (await program.rests())["fields"] == before["fields"]
+    await program.desktop.do(Write("after it", overwrite=True, at=program.at("entry")))
+    assert (await program.rests())["fields"]["entry"] == "after it"
+
+
 async def refusal(program: Program, *keys: str) -> tuple[str, list[tuple[int, int]]]:
     """Overwrite a cell after some keys; return the refusal, and the cells that have changed."""
     await program.desktop.do(Click(program.at("table")))
