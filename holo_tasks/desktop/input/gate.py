@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, ScreenHeld, SecretRefused
+from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, ScreenChanged, ScreenHeld, SecretRefused
 from holo_tasks.core.input.gestures import Gesture, Pause
 from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.screen.geometry import Box, Point
@@ -93,8 +93,10 @@ class Gate(Interrupt):
         now = time.monotonic()
         if input_permit.gesture != gesture_digest(gesture):
             raise PolicyRefused("The input is not what was permitted: the permit is for another gesture.")
-        if not (math.isfinite(input_permit.expires_s) and now < input_permit.expires_s):
-            raise PolicyRefused("The permit for this input has expired.")
+        if not math.isfinite(input_permit.expires_s):
+            raise PolicyRefused("The permit for this input has no time of expiry.")
+        self._pressed = False
+        self._check_time(input_permit)
         if input_permit in self._used:
             raise PolicyRefused("The permit for this input was used before: it is good once.")
         self._used = {used for used in self._used if used.expires_s > now}
@@ -102,7 +104,7 @@ class Gate(Interrupt):
         self._slip = input_permit
         self.turn()
         self._decided = (input_permit.frame, gesture, input_permit.held) if input_permit.frame else None
-        self._compared = self._touched = self._pressed = False
+        self._compared = self._touched = False
 
     @property
     def decided(self) -> bool:
@@ -168,8 +170,9 @@ class Gate(Interrupt):
         """Raise unless one more press may be sent now."""
         if self._decided is not None and not self._compared:
             raise DesktopFailed("The screen was not compared with the frame of the decision: nothing was sent.")
-        self._touched = self._pressed = True
+        self._touched = True
         self._check_permit()
+        self._pressed = True
 
     def _check_permit(self) -> None:
         self.check()
@@ -177,12 +180,23 @@ class Gate(Interrupt):
             raise ScreenHeld("A person is about to have the screen: nothing is typed or clicked.")
         input_permit = self._slip
         if input_permit is not None:
-            if time.monotonic() >= input_permit.expires_s:
-                raise PolicyRefused("The permit for this input expired before the gesture was complete.")
+            self._check_time(input_permit)
         elif self._served is not None:
             raise PolicyRefused("This desktop serves a run: there is no permit for this input.")
         if self._lapsed():
             raise _lease_lapsed()
+
+    def _check_time(self, input_permit: InputPermit) -> None:
+        """Raise `ScreenChanged` if the permit expired before the first press, and `DesktopFailed` after it.
+
+        Permits expire on a machine that is far too slow. The agent looks again if nothing was pressed.
+        """
+        if time.monotonic() < input_permit.expires_s:
+            return
+        late = "The permit for this input has expired, because this machine or the program was slow."
+        if self._pressed:
+            raise DesktopFailed(f"{late} A part of the input was sent.")
+        raise ScreenChanged(f"{late} The screen may have changed since. Nothing was done.")
 
     def press(self, at: Point | None) -> None:
         """Check as `event` does, and that the press, at a point or of a key, goes to the permitted program."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.errors import DesktopFailed, Killed, LimitReached, PolicyRefused
+from holo_tasks.core.errors import DesktopFailed, Killed, LimitReached, PolicyRefused, ScreenChanged
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
 from holo_tasks.core.input.input_permit import InputPermit, gesture_digest
 from holo_tasks.core.input.permit import Scene
@@ -156,12 +156,24 @@ async def test_a_slip_for_another_gesture_is_refused(served: Served, other: Gest
     assert await served.quiet() == before
 
 
-@pytest.mark.parametrize("expires_s", [0.0, -1.0, math.nan, math.inf])
-async def test_an_expired_slip_or_one_without_an_expiry_is_refused(served: Served, expires_s: float) -> None:
+@pytest.mark.parametrize("expires_s", [math.nan, math.inf, -math.inf])
+async def test_a_slip_without_an_expiry_is_refused(served: Served, expires_s: float) -> None:
     before = await served.quiet()
-    with pytest.raises(PolicyRefused, match="expired"):
+    with pytest.raises(PolicyRefused, match="no time of expiry"):
         await served.do(Click(SPOT), expires_s=expires_s)
     assert await served.quiet() == before
+
+
+@pytest.mark.parametrize("expires_s", [0.0, -1.0])
+async def test_a_slip_that_expired_before_its_input_makes_the_agent_look_again(
+    served: Served, expires_s: float
+) -> None:
+    before = await served.quiet()
+    with pytest.raises(ScreenChanged, match="has expired"):
+        await served.do(Click(SPOT), expires_s=expires_s)
+    assert await served.quiet() == before
+    await served.do(Click(SPOT))  # its next slip is valid, and nothing of the earlier one is left
+    assert await served.quiet() > before
 
 
 async def test_a_slip_can_be_used_once(served: Served) -> None:
@@ -188,7 +200,7 @@ async def test_a_slip_is_used_up_by_a_gesture_that_fails(served: Served) -> None
 async def test_a_slip_that_expires_stops_a_long_text(served: Served) -> None:
     before = await served.quiet()
     expires_s = time.monotonic() + 0.5
-    with pytest.raises(PolicyRefused, match="expired before"):
+    with pytest.raises(DesktopFailed, match="A part of the input was sent"):
         await served.do(LONG, expires_s=expires_s)
     assert time.monotonic() >= expires_s
     await served.stopped(before)
@@ -203,7 +215,7 @@ async def test_a_desktop_without_a_run_needs_no_slip_but_checks_a_given_one(tmp_
         await desktop.do(Click(SPOT))
         with pytest.raises(PolicyRefused, match="another gesture"):
             await desktop.do(Click(SPOT), input_permit=InputPermit(gesture_digest(Click(OTHER)), **in_time()))
-        with pytest.raises(PolicyRefused, match="expired"):
+        with pytest.raises(ScreenChanged, match="expired"):
             await desktop.do(Click(SPOT), input_permit=InputPermit(gesture_digest(Click(SPOT)), 0.0))
         await desktop.do(Click(SPOT), input_permit=InputPermit(gesture_digest(Click(SPOT)), **in_time()))
 
