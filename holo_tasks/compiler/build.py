@@ -53,8 +53,8 @@ MOST_SIGNS = 2
 """The most texts used as evidence that the work is done, on a screen that does not change otherwise."""
 ANSWERING = -1
 """The visit number of rules that answer."""
-READING = "This is the screen that it is answered from; reading the values."
-UNREAD = "The screen that the answer is on has come; what no playbook can read of it: {}."
+READING = "Read the values of the answer from this screen."
+UNREAD = "The playbook reached its last screen, but cannot read these values of the answer there: {}."
 
 
 @dataclass(frozen=True)

@@ -413,7 +413,7 @@ class Action(Part):
             case "wait":
                 return f"Wait {self.wait} seconds."
             case "answer" | "ask_model":
-                return "This is the screen that it is answered from; reading the values."
+                return "Read the values of the answer from this screen."
             case _:
                 return str(self.by_model or self.ask_human)
 

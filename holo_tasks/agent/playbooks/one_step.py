@@ -47,43 +47,42 @@ RESUME_S, PAUSE_S = 3.0, 0.5
 DONE = "done"
 MOST_SAID = 200
 _TASK = """\
-A playbook does the task below without you, and one of its steps does not fit the screen. Do only that one step, with \
-as few actions as you can: the playbook goes on by itself as soon as it fits again.
+A playbook does the task below without you, but one of its steps does not fit the screen. Do only that step, with \
+as few actions as you can. The playbook continues by itself as soon as it fits again.
 
 The step: {step}
 Why it does not fit: {why}.
 {expected}{done}
-If the step is done, answer: {word}. If it cannot be done on this screen, or would be done to another item than the \
-task's, do nothing and answer with the reason.
+When the step is done, answer: {word}. If it cannot be done on this screen, or if it would change another item than \
+the task's, do nothing and answer with the reason.
 
-The task, of which you do only that step: {goal}"""
+The whole task, of which you do only that step: {goal}"""
 _LEFT = """\
-A playbook does the task below without you, and leaves one of its steps to you. Do only that one step, with as few \
-actions as you can: the playbook goes on by itself afterwards.
+A playbook does the task below without you, and leaves one of its steps to you. Do only that step, with as few \
+actions as you can. The playbook continues by itself afterwards.
 
 The step: {step}
 Why you do it: {why}.
 {expected}{done}
-As soon as the step is done, answer: {word}. If it cannot be done on this screen, or would be done to another item \
-than the task's, do nothing and answer with the reason.
+When the step is done, answer: {word}. If it cannot be done on this screen, or if it would change another item than \
+the task's, do nothing and answer with the reason.
 
-The task, of which you do only that step: {goal}"""
+The whole task, of which you do only that step: {goal}"""
 _EFFECT = """\
-A playbook does the task below without you. One of its steps was done, and what must come of it is not to be seen. \
-Never do that step again: nobody knows what came of it. If something is in the way, such as a message, clear it, with \
-as few actions as you can: the playbook goes on by itself as soon as it fits again.
+A playbook does the task below without you. One of its steps was done, but the screen does not show its result. \
+Never do that step again, because it may have worked. If something is in the way, such as a message, close it with \
+as few actions as you can. The playbook continues by itself as soon as it fits again.
 
 The step that was done: {step}
 What is missing: {why}.
 {expected}{done}
-If you can do nothing about it, answer with the reason.
+If nothing is in the way, answer with the reason.
 
-The task, of which you do nothing else: {goal}"""
+The whole task, of which you do nothing else: {goal}"""
 _ANSWER = """\
 {goal}
 
-A playbook did all of this but the answer: {why}. Do nothing more to the program than it takes to read the answer, and \
-answer."""
+A playbook did all of this except the answer: {why}. Only read the answer from the program, and answer."""
 
 
 @dataclass(frozen=True)
@@ -291,21 +290,21 @@ class OneStep:
             why = f"{elsewhere} Nothing was typed. Click that place first." if elsewhere else why
             await walk.record(events.Corrected(reason=why))
             walk.remember(step, why, is_error=True)
-        raise self._gave_up_error(f"the model did not get it done in {MOST_CALLS} calls")
+        raise self._gave_up_error(f"it did not finish the step in {MOST_CALLS} calls")
 
     async def _accept_done(self, walk: Walk, answer: str) -> None:
         """Accept the answer "done" if the playbook fits then. Raises `GaveUp` otherwise, or for another answer."""
         help_ = self._current()
         if answer.strip().strip(".!\"'").casefold() != DONE or help_.misfit.cause == "effect":
-            raise self._gave_up_error(f"the model says: {answer.strip()[:MOST_SAID]}")
+            raise self._gave_up_error(f"it says: {answer.strip()[:MOST_SAID]}")
         resumed = await self.brain.resume(walk, help_.misfit, help_.taken, said_done=True)
         if resumed is None:
-            raise self._gave_up_error("the model says that it is done, and the playbook fits no more than before")
+            raise self._gave_up_error("it says that the step is done, but the playbook still does not fit")
         await self._end(walk, resumed)
 
     def _gave_up_error(self, why: str) -> GaveUp:
         error = self._current().error
-        return GaveUp(f"{error} The model had this one step: {why}.", layer=PLAYBOOK)
+        return GaveUp(f"{error} The model then tried this step: {why.rstrip('.')}.", layer=PLAYBOOK)
 
     def _current(self) -> _StepInProgress:
         assert self._in_progress is not None
@@ -323,8 +322,8 @@ class OneStep:
         lent = self.context
         if misfit.action.answers:
             return _ANSWER.format(goal=lent.task, why=misfit.why)
-        then = f"What must come of it: the screen shows {conditions_in_words(misfit.action.then)}.\n"
-        done = f"Done before, never to be done again: {' '.join(misfit.done)}\n"
+        then = f"Expected afterwards: the screen shows {conditions_in_words(misfit.action.then)}.\n"
+        done = f"Already done, and not to be repeated: {' '.join(misfit.done)}\n"
         reported = {"effect": _EFFECT, "model": _LEFT}.get(misfit.cause, _TASK).format(
             step=misfit.action.thought,
             why=misfit.why,

@@ -271,7 +271,7 @@ async def test_an_unreadable_answer_is_given_by_the_model_layer(tmp_path: Path) 
     assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
     assert (len(replay.model.requests), replay.run.layers) == (2, {"model": 1}), "the first answer had the wrong shape"
     assert replay.outcomes[-1] == ("answer", "healed", "model")
-    assert "A playbook did all of this but the answer" in str(replay.model.requests[0])
+    assert "A playbook did all of this except the answer" in str(replay.model.requests[0])
 
 
 async def test_ask_model_values_come_from_the_model_without_a_misfit(tmp_path: Path) -> None:
@@ -287,14 +287,14 @@ async def test_a_similar_button_is_not_pressed_and_the_model_may_decline(tmp_pat
     no = step("answer", content="There is only Save notes, which saves others, too.")
     replay = await Replay(tmp_path, "look-alike", says=[no, step("ask_human", question="Which one?")]).done()
     assert replay.saved == []
-    assert "the model says: There is only Save notes" in str(replay.error)
-    assert "Do only that one step" in str(replay.model.requests[0])
+    assert "it says: There is only Save notes" in str(replay.error)
+    assert "Do only that step" in str(replay.model.requests[0])
 
 
 async def test_the_models_claim_of_success_counts_only_if_the_playbook_fits_again(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "renamed", says=[DONE, step("ask_human", question="Where?")]).done()
     assert replay.saved == []
-    assert "fits no more than before" in str(replay.error)
+    assert "the playbook still does not fit" in str(replay.error)
 
 
 async def test_outcomes_name_steps_in_the_playbooks_own_words(tmp_path: Path) -> None:
