@@ -13,7 +13,14 @@ from contextlib import ExitStack
 
 import pytest
 
-from holo_tasks.desktop.readiness.tcp_table import HEADER, NLMSG_ERROR, TableUnavailable, TcpTable, unavailable_reason
+from holo_tasks.desktop.readiness.tcp_table import (
+    HEADER,
+    NLMSG_ERROR,
+    TableUnavailable,
+    TcpTable,
+    open_diag,
+    unavailable_reason,
+)
 
 MANY = 1000
 
@@ -73,6 +80,65 @@ def test_connections_of_other_processes_are_omitted_until_requested(table, serve
         assert [each for each in table.read([child.pid]) if each.peer == address(server)]
         child.communicate()
     assert not table.read([child.pid])
+
+
+class CountedKernel:
+    """A netlink socket that counts its queries."""
+
+    def __init__(self, kernel: socket.socket) -> None:
+        self.queries, self.recv, self.close = 0, kernel.recv, kernel.close
+        self._kernel = kernel
+
+    def send(self, question: bytes) -> int:
+        self.queries += 1
+        return self._kernel.send(question)
+
+
+@pytest.fixture
+def kernel(table) -> Iterator[CountedKernel]:
+    counted = CountedKernel(open_diag())
+    yield counted
+    counted.close()
+
+
+def test_a_process_without_tcp_sockets_causes_no_query_until_it_connects(kernel, server):
+    code = (
+        "import socket, sys; pair = socket.socketpair(); print(flush=True); sys.stdin.readline()"
+        "; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(flush=True); sys.stdin.read()"
+    )
+    table = TcpTable([kernel])
+    command = [sys.executable, "-c", code, *map(str, server.getsockname())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline()
+        assert [table.read([child.pid]) for _ in range(3)] == [[], [], []]
+        assert kernel.queries == 1, "the first one, which shows that the kernel answers"
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        assert child.stdout.readline()
+        assert [each.peer for each in table.read([child.pid])] == [address(server)]
+
+
+def test_a_connection_that_was_passed_to_a_process_is_reported(kernel, server):
+    table = TcpTable([kernel])
+    table.read([os.getpid()])
+    with socket.create_connection(server.getsockname()) as client:
+        command = [sys.executable, "-c", "input()"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[client.fileno()]) as child:
+            assert [each.peer for each in table.read([child.pid])] == [address(server)]
+            child.communicate(b"\n")
+
+
+def test_sockets_of_an_unknown_protocol_cause_a_query(kernel, server, monkeypatch):
+    def refused(path: str, name: str) -> bytes:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(os, "getxattr", refused)
+    table = TcpTable([kernel])
+    with socket.create_connection(server.getsockname()):
+        assert [each for each in table.read([os.getpid()]) if each.peer == address(server)]
+        assert [each for each in table.read([os.getpid()]) if each.peer == address(server)]
 
 
 def test_many_connections_are_reported(table, server):
