@@ -230,7 +230,7 @@ def _attribute(message: bytes, wanted: int) -> bytes:
 
 def _socket_owners(pids: Iterable[int], unreadable: set[int]) -> dict[int, int]:
     """Return the processes that hold sockets, by socket number. Updates the set of ``unreadable`` processes."""
-    found = {}
+    found = dict[int, int]()
     for pid in pids:
         try:
             names = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208  thousands of files
