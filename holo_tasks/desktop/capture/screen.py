@@ -15,7 +15,7 @@ from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.screen.recheck import Strip
 from holo_tasks.desktop.x11.x_connection import XConnection
 
-AT_ONCE = 128 * 1024
+AT_ONCE = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,7 @@ class Picture:
         return bytes(self.bgrx[:4]) * (len(self.bgrx) // 4) == bytes(self.bgrx)
 
     def rgb(self) -> bytes:
-        size = (self.size.width, self.size.height)
-        return Image.frombuffer("RGB", size, self.bgrx, "raw", "BGRX", 0, 1).tobytes()
+        return _rgb(self.bgrx, self.size.width, self.size.height)
 
 
 class Screen:
@@ -109,12 +108,21 @@ class Screen:
         the system each time, page by page.
         """
         width, height = picture.size.width, picture.size.height
-        written, some = 0, max(1, AT_ONCE // (4 * width))
+        written, some, pixels = 0, max(1, AT_ONCE // (4 * width)), memoryview(picture.bgrx)
         for top in range(0, height, some):
             rows = min(some, height - top)
-            part = picture.bgrx[4 * width * top : 4 * width * (top + rows)]
-            left = Image.frombuffer("RGB", (width, rows), part, "raw", "BGRX", 0, 1).tobytes()
+            left = _rgb(pixels[4 * width * top : 4 * width * (top + rows)], width, rows)
             while left:
                 wrote = os.pwrite(self._fd, left, written)
                 left, written = left[wrote:], written + wrote
         return written
+
+
+def _rgb(bgrx: bytes | bytearray | memoryview, width: int, height: int) -> bytes:
+    """Return pixels of four bytes (blue, green, red, unused) as RGB.
+
+    Pillow uses such a buffer as it is in the mode ``RGBX``. So the first byte of its red, green and blue is our blue,
+    and one pass turns them around. To decode the buffer as ``BGRX`` takes another pass.
+    """
+    picture = Image.frombuffer("RGBX", (width, height), bgrx, "raw", "RGBX", 0, 1)  # type: ignore[arg-type]
+    return picture.tobytes("raw", "BGR")

@@ -263,4 +263,4 @@ def _typed(box: Box, before: Pixels, after: Pixels, whole: Box) -> Typed:
 
 
 def _image(picture: Picture) -> Pixels:
-    return Image.frombytes("RGB", (picture.size.width, picture.size.height), picture.rgb())
+    return Image.frombuffer("RGB", (picture.size.width, picture.size.height), picture.bgrx, "raw", "BGRX", 0, 1)
