@@ -27,6 +27,16 @@ from bench_memory import PARTS, part_of, tree_of
 from common import headline, prefect_server, scratch_home, table
 
 FLEET = Path(__file__).parent / "fleet"
+SPENDERS = {
+    **PARTS,
+    "at-spi": "message bus",
+    "dbus-broker": "message bus",
+    "holo_tasks.prefect_server": "Prefect's server",
+    "postgres": "Postgres",
+    "fleet/program.py": "the programs",
+    "probe_counter": "the programs",
+}
+"""Parts that spend CPU time, by words of their command lines."""
 
 
 @dataclass
@@ -41,6 +51,7 @@ class Round:
     started_s: list[float] = field(default_factory=list)
     spare_s: list[float] = field(default_factory=list)
     parts: Counter[str] = field(default_factory=Counter)
+    spent_s: Counter[str] = field(default_factory=Counter)
     own_kb: int = 0
 
     @property
@@ -111,6 +122,9 @@ def _tell(rounds: list[Round], model_s: float) -> None:
     table("a list on several desktops in one process", columns, rows)
     print("  ratio: to one desktop; model alone: as if only the model took time; CPU: of all processes, of one CPU")
     print("  MB each: PSS of a desktop without its program; MB flow: of the flow's process; start: of the slowest")
+    names = sorted({name for one in rounds for name in one.spent_s})
+    parts = [[name, *(f"{one.spent_s[name] / one.items:.2f}" for one in rounds)] for name in names]
+    table("CPU seconds an item", ["", *(str(one.desktops) for one in rounds)], parts)
     more = [one for one in rounds if one.desktops > first.desktops]
     if more:
         last = more[-1]
@@ -157,7 +171,8 @@ async def _round(home: Path, base_url: str, measured: Round, *, by_playbook: boo
             began, busy, items = time.monotonic(), _busy_s(), [*names]
             async for one in agents.map(file if by_playbook else press, items):
                 measured.failed += one.error is not None
-            measured.wall_s, measured.cpu_s = time.monotonic() - began, _busy_s() - busy
+            measured.wall_s, spent = time.monotonic() - began, _busy_s()
+            measured.spent_s, measured.cpu_s = spent - busy, spent.total() - busy.total()
             _weigh(measured)
 
     with desktop.timing():
@@ -199,13 +214,18 @@ def _weigh(measured: Round) -> None:
             measured.parts[found[0]] += found[1][0]
 
 
-def _busy_s() -> float:
-    """Return the CPU seconds of this process and all below it, and of those below this process that have ended."""
-    ticks = 0
+def _busy_s() -> Counter[str]:
+    """Return the CPU seconds of this process and all below it, by part, with those below it that have ended."""
+    ticks: Counter[str] = Counter()
     for pid in tree_of(os.getpid()):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += sum(map(int, fields[11:15] if pid == os.getpid() else fields[11:13]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+        name = next((part for key, part in SPENDERS.items() if key in words), "others")
+        if pid == os.getpid():
+            ticks["ended processes"] += sum(map(int, fields[13:15]))
+            name = "the flow"
+        ticks[name] += sum(map(int, fields[11:13]))
+    return Counter({name: count / os.sysconf("SC_CLK_TCK") for name, count in ticks.items()})
 
 
 @contextmanager
