@@ -34,9 +34,6 @@ class Picture:
         """Return whether all pixels have one color."""
         return bytes(self.bgrx[:4]) * (len(self.bgrx) // 4) == bytes(self.bgrx)
 
-    def rgb(self) -> bytes:
-        return _rgb(self.bgrx, self.size.width, self.size.height)
-
 
 class Screen:
     """One screen, and the shared memory through which its pictures go to the other process."""

@@ -38,8 +38,9 @@ class Drawn:
     def size(self) -> Size:
         return Size(*self.picture.size)
 
-    def rgb(self) -> bytes:
-        return self.picture.tobytes()
+    @property
+    def bgrx(self) -> bytes:
+        return self.picture.tobytes("raw", "BGRX")
 
 
 class Program:
