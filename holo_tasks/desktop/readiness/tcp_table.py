@@ -38,8 +38,8 @@ _NUMBERS = cycle(range(1, 1 << 16))
 """Numbers of queries, by which their answers are known."""
 MOST_FOREIGN = 1 << 16
 """The largest number of other programs' sockets that the table remembers, so as not to look for their owners again."""
-MOST_FILES = 500
-"""With more open files, listing them takes longer than the kernel's walk through its table."""
+MOST_FILES = 200
+"""With more open files, looking at each takes about as long as the kernel's walk through its table."""
 OTHER_PROTOCOLS = (b"UNIX", b"NETLINK", b"PACKET", b"UDP", b"PING", b"RAW")
 """The first letters of the kernel's names for sockets that are no TCP connections."""
 
@@ -95,8 +95,7 @@ class TcpTable:
         The kernel walks through its whole table for a query, which has 262,144 rows on a machine with 16 GB. This takes
         milliseconds, so processes without a TCP socket cause no query. The first call shows whether the kernel answers.
         """
-        if self._answered and not _may_hold_tcp(pids):
-            self._owned.clear()
+        if self._answered and not self._owned and not _may_hold_tcp(pids):
             self.unreadable.clear()
             return []
         if not self._known >= set(pids):
@@ -247,18 +246,16 @@ def _socket_owners(pids: Iterable[int], unreadable: set[int]) -> dict[int, int]:
 
 def _may_hold_tcp(pids: Collection[int]) -> bool:
     """Return whether one of these processes has a TCP socket, or whether this takes too long to find out."""
-    count = 0
+    files = dict[int, list[str]]()
     for pid in pids:
         try:
-            names = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208  hundreds of files
+            files[pid] = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208  hundreds of files
         except OSError:
             if _lives(pid):
                 return True
-            continue
-        count += len(names)
-        if count > MOST_FILES or any(_may_be_tcp(path) for _, path in _sockets(pid, names)):
-            return True
-    return False
+    return sum(map(len, files.values())) > MOST_FILES or any(
+        _may_be_tcp(path) for pid, names in files.items() for _, path in _sockets(pid, names)
+    )
 
 
 def _lives(pid: int) -> bool:

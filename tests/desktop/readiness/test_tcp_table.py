@@ -104,7 +104,8 @@ def kernel(table) -> Iterator[CountedKernel]:
 def test_a_process_without_tcp_sockets_causes_no_query_until_it_connects(kernel, server):
     code = (
         "import socket, sys; pair = socket.socketpair(); print(flush=True); sys.stdin.readline()"
-        "; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(flush=True); sys.stdin.read()"
+        "; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(flush=True); sys.stdin.readline()"
+        "; s.close(); print(flush=True); sys.stdin.readline()"
     )
     table = TcpTable([kernel])
     command = [sys.executable, "-c", code, *map(str, server.getsockname())]
@@ -117,7 +118,14 @@ def test_a_process_without_tcp_sockets_causes_no_query_until_it_connects(kernel,
         child.stdin.write(b"\n")
         child.stdin.flush()
         assert child.stdout.readline()
-        assert [each.peer for each in table.read([child.pid])] == [address(server)]
+        assert [[each.peer for each in table.read([child.pid])] for _ in range(2)] == [[address(server)]] * 2
+        assert kernel.queries == 3
+        server.accept()[0].close()
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        assert child.stdout.readline()
+        assert [table.read([child.pid]) for _ in range(3)] == [[], [], []]
+        assert kernel.queries == 4
 
 
 def test_a_connection_that_was_passed_to_a_process_is_reported(kernel, server):
