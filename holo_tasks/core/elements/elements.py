@@ -217,14 +217,14 @@ class ElementTree:
         ``pid`` restricts the search to the process of the window there.
 
         It is the smallest element of the topmost window, and the deepest of several equal ones. The page of a browser
-        below a modal dialog or below the open list of a combo box does not count.
+        below a modal dialog or below the open list of a combo box does not count, nor do the elements below a popup.
         """
         found: Element | None = None
         over = self._modal_dialogs_at(point)
-        option = self._open_option_at(point, over)
-        inside = set() if option is None else {option.id, *(each.id for each in self.below(option))}
+        lifted = self._popup_at(point, over) or self._open_option_at(point, over)
+        inside = set() if lifted is None else {lifted.id, *(each.id for each in self.below(lifted))}
         for element in self.elements:
-            if option is not None and self._tops[element.id] == self._tops[option.id] and element.id not in inside:
+            if lifted is not None and self._tops[element.id] == self._tops[lifted.id] and element.id not in inside:
                 continue
             if not (element.on_screen and element.box.contains(point)) or pid not in (None, element.pid):
                 continue
@@ -232,7 +232,33 @@ class ElementTree:
                 continue
             if found is None or self._tops[element.id] != self._tops[found.id] or element.box.area <= found.box.area:
                 found = element
-        return found
+        return self._in_empty_window(found, point) if found is not None and found.id in self._empty_windows else found
+
+    def _popup_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
+        """Return the last popup at a point. Swing draws its popups over the other elements of the same window.
+
+        ``over`` are the modal dialogs at the point. A popup below its window's dialog does not count.
+        """
+        popups = (each for each in self.elements if each.role == "popup menu" and each.on_screen and each.parent >= 0)
+        here = (each for each in popups if each.box.contains(point) and each.id >= over.get(self._tops[each.id], 0))
+        return max(here, key=lambda each: each.id, default=None)
+
+    def _in_empty_window(self, window: Element, point: Point) -> Element:
+        """Return the element at a point of the menu that has the place of an empty window; the window without one.
+
+        GTK 3 publishes the menu of a combo box in the window behind it, and its own window without anything in it.
+        """
+        menus = [each for each in self.find("menu") if each.pid == window.pid and each.box == window.box]
+        parts = (part for menu in menus for part in (menu, *self.below(menu)))
+        inside = (each for each in parts if each.on_screen and each.box.contains(point))
+        return min(inside, key=lambda each: (each.box.area, -each.id), default=window)
+
+    @cached_property
+    def _empty_windows(self) -> frozenset[int]:
+        """The ids of the windows without a name and without elements."""
+        return frozenset(
+            each.id for each in self.elements if each.parent < 0 and not each.name and each.id not in self._children
+        )
 
     def _open_option_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
         """Return the option at a point in the open list of a combo box. A page draws it over its other elements.

@@ -221,6 +221,57 @@ def test_a_modal_dialog_is_over_the_lists_of_its_page(dialog: int, combo: int, p
     assert found.name == pressed
 
 
+@pytest.mark.parametrize(
+    ("state", "role", "pressed"),
+    [("showing", "popup menu", "Waiting"), ("visible", "popup menu", "Mechanic"), ("showing", "panel", "Mechanic")],
+)
+def test_a_popup_is_over_the_fields_of_its_window(state: str, role: str, pressed: str) -> None:
+    """Swing publishes an open list before the combo box, and its options may be larger than the field below them."""
+    tree = ElementTree(
+        (
+            element(0, "window", "Form", Box(0, 0, 400, 300), -1, ACTIVE),
+            replace(element(1, role, "", Box(10, 50, 300, 100)), states=frozenset({state})),
+            replace(element(2, "list", "", Box(10, 50, 300, 100), 1), states=frozenset({state})),
+            element(3, "combo box", "State", Box(10, 20, 300, 30), 0, "expanded"),
+            replace(element(4, "list item", "Waiting", Box(10, 50, 300, 40), 2), states=frozenset({state})),
+            element(5, "radio button", "Mechanic", Box(10, 60, 200, 24)),
+        )
+    )
+    found = tree.at(Point(120, 70))
+    assert found is not None
+    assert found.name == pressed
+    beside = tree.at(Point(350, 70))
+    assert beside is not None
+    assert beside.role == "window"
+
+
+@pytest.mark.parametrize(
+    ("name", "pid", "box", "pressed"),
+    [
+        pytest.param("", 7, Box(10, 20, 300, 90), "Waiting", id="the menu's own window"),
+        pytest.param("", 7, Box(0, 0, 400, 300), "", id="another window"),
+        pytest.param("", 8, Box(10, 20, 300, 90), "", id="a window of another program"),
+        pytest.param("Tip", 7, Box(10, 20, 300, 90), "Tip", id="a window with a name"),
+    ],
+)
+def test_an_empty_window_shows_the_menu_that_has_its_place(name: str, pid: int, box: Box, pressed: str) -> None:
+    """GTK 3 publishes the menu of a combo box in the window behind it."""
+    tree = ElementTree(
+        (
+            element(0, "window", "Form", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "combo box", "Open", Box(10, 20, 300, 30)),
+            element(2, "menu", "", Box(10, 20, 300, 90), 1),
+            element(3, "menu item", "Open", Box(10, 20, 300, 30), 2),
+            element(4, "menu item", "Waiting", Box(10, 50, 300, 30), 2),
+            element(5, "text field", "Mechanic", Box(10, 60, 100, 10)),
+            element(6, "window", name, box, -1, pid=pid),
+        )
+    )
+    found = tree.at(Point(50, 65))
+    assert found is not None
+    assert found.name == pressed
+
+
 def test_the_focused_element_is_in_the_active_window() -> None:
     other = (
         element(9, "window", "Other", Box(0, 0, 10, 10), -1, pid=8),
