@@ -10,7 +10,7 @@ from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.targets import has_cut_off_text, templated
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.values import Value, label_of
-from holo_tasks.vision.screen_text import Line, Sight, digits, likeness, matches, on_row, plain
+from holo_tasks.vision.screen_text import Line, Sight, digits, likeness, matches, on_row, plain, without_mark
 
 MOST_OF_ICONS = 4
 """The most letters that OCR reads in a row of icons."""
@@ -186,6 +186,8 @@ def is_label(line: Line, sight: Sight, values: Mapping[str, Value], private: Col
     text = line.text.strip()
     if not SHORTEST <= len(plain(text)) <= LONGEST or digits(text) or "*" in text or "{" in text:
         return False
+    if without_mark(text) != text:
+        return False  # OCR may read the mark in another way, or not at all, when another option is chosen
     if (has_cut_off_text(line.text) and not is_message(text)) or _may_be_icons(text):
         return False
     if templated(text, values) != text or any(matches(text, value) or value in text for value in private):

@@ -26,12 +26,13 @@ from holo_tasks.compiler.build import (
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
 from holo_tasks.compiler.new_items import entered_values, enters_an_item, screens_at_ends, without_entered
+from holo_tasks.compiler.options import without_options
 from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import prompt_of, searched_once, searched_value
 from holo_tasks.compiler.step_words import in_words
-from holo_tasks.compiler.steps import key_of_row, target_of
+from holo_tasks.compiler.steps import is_in_empty_cell, key_of_row, target_of
 from holo_tasks.compiler.targets import (
     Shown,
     has_cut_off_text,
@@ -53,8 +54,6 @@ from holo_tasks.vision.screen_text import Line, Sight, name_end, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
-SHEETS = frozenset({"table", "tree table", "canvas", "drawing area"})
-"""Roles of areas whose cells some programs do not report."""
 MODIFIERS = frozenset({"ctrl", "control", "alt", "super", "meta"})
 """Keys with which others are commands of the window, wherever the keyboard is."""
 POINTING = ("click", "double_click", "write_at")
@@ -141,7 +140,7 @@ class StepsBuilder(Builder):
             raise _Left(MAY_TOGGLE)
         if self._is_of_unnamed_row(visit, step):
             raise _Left(NO_KEY)
-        if _is_in_empty_cell(step, self.seen[step.before.sha256].sight):
+        if is_in_empty_cell(step, self.seen[step.before.sha256].sight):
             raise _Left(NO_CELL)
         waited = min(MOST_PATIENCE, PATIENCE + PATIENCE_A_WAIT * step.waited)
         for action in do:
@@ -293,7 +292,11 @@ class StepsBuilder(Builder):
         typed = templated(str(step.arguments.get(TYPING.get(step.tool, ""), "")), shown[0][1])
         number, _ = self._same(visit, step)[0]
         later = self.recordings[number].steps[self.recordings[number].steps.index(step) :]
-        new = self._named_newly(shown, earlier, came=came, typed=typed)
+        others = [
+            (without_options(sight, one, self.recordings[owner], self.seen, told), told)
+            for (owner, one), (sight, told) in zip(self._same(visit, step), shown, strict=True)
+        ]
+        new = self._named_newly(others, earlier, came=came, typed=typed)
         new = without_entered(new, later, self.parameters.values[number])
         return [text for text in new if text.strip("*") not in known]
 
@@ -359,7 +362,9 @@ class StepsBuilder(Builder):
         shown = [(self.seen[one.before.sha256].sight, self.seen[one.after.sha256].sight, told) for one, told in same]
         _, first, values = shown[0]
         names = {name: value for name, value in values.items() if self.parameters.kinds[name] in NAMING}
-        found = dict.fromkeys(text for line in first.lines if (text := self._label_of_item(line, names)))
+        owner, own = self._same(visit, step)[0]
+        lines = without_options(first, own, self.recordings[owner], self.seen, names).lines
+        found = dict.fromkeys(text for line in lines if (text := self._label_of_item(line, names)))
         came = [
             text
             for text in found
@@ -580,13 +585,6 @@ class StepsBuilder(Builder):
         if "{" not in text or not is_message(text) or any(map(str.isdigit, rest)) or is_of_item(text, self._private):
             return ""
         return text if all(sight.has(fill(text, values)) for sight, values in shown) else ""
-
-
-def _is_in_empty_cell(step: RecordedStep, sight: Sight) -> bool:
-    """Return whether a press was on no text of a table or sheet without cells. Texts around it name other cells."""
-    if step.element.get("role") not in SHEETS or not step.points:
-        return False
-    return not any(line.box.contains(step.points[0]) for line in sight.lines)
 
 
 class _Left(InvalidUsage):

@@ -32,6 +32,8 @@ from holo_tasks.vision.screen_text import Sight, matches, plain
 Action = dict[str, Any]
 NO_TARGETS = (HOLDERS - ROWS) | {"canvas", "drawing area", "terminal", "unknown"}
 """Roles of areas. A press on one means a place in it, so its role and name do not describe the target."""
+SHEETS = frozenset({"table", "tree table", "canvas", "drawing area"})
+"""Roles of areas whose cells some programs do not report."""
 MISREAD = 0.75
 """Least likeness of a name that the program reports and the text that OCR reads on its control, from 0 to 1."""
 _BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the right button on")}
@@ -331,3 +333,10 @@ def _typing(step: RecordedStep, values: Mapping[str, Value]) -> Action:
     if step.field_holds:  # the program may change another item's text differently
         how["shows"] = "*" if "{" in text else step.field_holds
     return {"write": {"text": text, **how}, "thought": f"Type {text}."}
+
+
+def is_in_empty_cell(step: RecordedStep, sight: Sight) -> bool:
+    """Return whether a press was on no text of a table or sheet without cells. Texts around it name other cells."""
+    if step.element.get("role") not in SHEETS or not step.points:
+        return False
+    return not any(line.box.contains(step.points[0]) for line in sight.lines)

@@ -1,0 +1,40 @@
+"""Leave out the texts that a later step presses. An option names no item, because the next item has it there, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from holo_tasks.compiler.read_pictures import ReadPicture
+from holo_tasks.compiler.recording import RecordedStep, Recording
+from holo_tasks.core.screen.geometry import Point
+from holo_tasks.scripts.values import Value
+from holo_tasks.vision.screen_text import Line, Sight
+
+
+def without_options(
+    sight: Sight, step: RecordedStep, recording: Recording, seen: Mapping[str, ReadPicture], values: Mapping[str, Value]
+) -> Sight:
+    """Return a picture of a step without the texts that this step or a later one presses to choose a value.
+
+    Such a text holds the value where the press finds it. OCR may join it with the options beside it. A value with a
+    digit is an item's key, which may be pressed in a list and be the heading of a form.
+    """
+    pressed = [
+        (point, value)
+        for one in recording.steps[recording.steps.index(step) :]
+        if one.tool == "click"
+        for point in one.points
+        for value in _options_at(point, seen[one.before.sha256].sight, values)
+    ]
+    return replace(sight, lines=[line for line in sight.lines if not any(_holds(line, *each) for each in pressed)])
+
+
+def _options_at(point: Point, sight: Sight, values: Mapping[str, Value]) -> list[str]:
+    """Return the values without a digit that a picture shows at a point."""
+    said = [str(value) for value in values.values() if str(value) and not any(map(str.isdigit, str(value)))]
+    return [value for value in said if any(_holds(line, point, value) for line in sight.lines)]
+
+
+def _holds(line: Line, point: Point, value: str) -> bool:
+    return line.box.contains(point) and value.casefold() in line.text.casefold()

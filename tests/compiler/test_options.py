@@ -1,0 +1,49 @@
+"""An option that the item's step presses is no effect of another step, and neither is the mark before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.screen.geometry import Point
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, page, record
+
+LIST = page((20, 10, "ALL JOBS"), (20, 60, "Open"), (20, 380, "Ready"))
+GOAL = "Set the priority high, and save the job."
+
+
+@pytest.mark.parametrize(
+    ("row", "at", "required"),
+    [
+        ("Priority LowNormal High", Point(190, 110), ""),
+        ("Priority is High", Point(30, 310), "Priority is {priority}"),
+    ],
+    ids=["an option that a later step presses", "a text that no step presses"],
+)
+def test_a_row_of_options_is_no_effect(tmp_path: Path, row: str, at: Point, required: str) -> None:
+    """OCR joins options to a text such as ``LowNormal{priority}``, which no other item has."""
+    form = page((20, 100, row), (20, 300, "High"), (20, 340, "Save"))
+    saved = page((20, 10, "ALL JOBS"), (20, 60, "Open"), (20, 380, "Job is saved"))
+    radio = {"role": "radio button", "name": "High", "alike": "1", "checked": "no", "dialogs": "0"}
+    steps = [
+        Act(LIST, click="Open"),
+        Act(form, click="High", at=at, element=radio),
+        Act(form, click="Save"),
+    ]
+    trace = record(tmp_path, "options", GOAL, steps, saved, "done")
+    _, _, text = compiled(tmp_path, trace, params=("priority=High",))
+    first = text.partition("steps:")[2].partition("radio button")[0]
+    assert ("{priority}" in first) is bool(required)
+    assert required in first
+
+
+@pytest.mark.parametrize(("option", "required"), [("O Low", False), ("My Low", True)])
+def test_a_text_with_the_mark_of_an_option_is_no_effect(tmp_path: Path, option: str, required: bool) -> None:
+    """OCR reads the circle of the chosen option in another way."""
+    form = page((20, 100, option), (20, 300, "Save"))
+    steps = [Act(LIST, click="Open"), Act(form, click="Save")]
+    trace = record(tmp_path, "marks", GOAL, steps, page((20, 10, "ALL JOBS"), (20, 380, "Job is saved")), "done")
+    _, _, text = compiled(tmp_path, trace)
+    assert (option in text) is required
