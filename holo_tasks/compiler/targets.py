@@ -12,7 +12,7 @@ from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.value_formats import format_of, with_words_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value
-from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, without_icon, without_mark
+from holo_tasks.vision.screen_text import Line, Sight, digits, label_before, matches, on_row, without_icon, without_mark
 
 REACH, HEIGHT = 24, 8
 """Distances in pixels, across and down, up to which a text belongs to the control that was pressed."""
@@ -216,7 +216,8 @@ def _descriptions(
         readable = [line for line in apart if has_words(line, near) and not _is_cut_off(line, field, near)]
         readable.sort(key=lambda line: _distance(line.box, field.center))
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
-        yield from (Target(field=templated(line.text, values)) for line in labels)
+        texts = ((label_before(line, field) or line.text) for line in labels)
+        yield from (Target(field=templated(text, values)) for text in texts)
     pressed = _pressed_lines(near, point)
     pressed = [line for line in pressed if without_icon(line.text).isascii() or has_words(line, near)]
     for line in pressed:

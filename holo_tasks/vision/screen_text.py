@@ -237,13 +237,37 @@ def _leads_into(label: str, line: Line, field: Box) -> bool:
     apart = field.left - line.box.left
     if not (on_row(line.box, field) and 0 < apart < line.box.width and line.box.right <= field.right + apart):
         return False
-    words = line.text.split()
-    heads = (" ".join(words[:count]) for count in range(1, len(words)))
-    head = next((head for head in heads if matches(label, head)), None)
+    head = next((head for head in _heads(line.text) if matches(label, head)), None)
     if head is None:
         return False
     width = len(head) * line.box.width / len(line.text)  # letters differ in width, so this is a rough value
     return abs(width - apart) <= max(0.25 * width, 2 * line.box.height)
+
+
+_HEAD_END = re.compile(r"(?<=\S)(?:\s+|(?<=[^\W\d_])(?=-?\d))(?=\S)")
+"""The end of a label before the text of its field: a space, or a digit right after a letter, as in ``Amount10.00``."""
+
+
+def _heads(text: str) -> list[str]:
+    """Return the beginnings of a line that may be the label of the field that the line goes on in."""
+    return [" ".join(text[: end.start()].split()) for end in _HEAD_END.finditer(text)]
+
+
+def label_before(line: Line, field: Box) -> str:
+    """Return the label of a field that OCR read as one line with the text of the field; empty if it did not.
+
+    At least half of the line's rest is in the field. OCR's box of a label alone reaches less far over the edge.
+    """
+    heads = [head for head in _heads(line.text) if _leads_into(head, line, field)]
+
+    def is_rest_inside(head: str) -> bool:
+        rest = (len(line.text) - len(head)) * line.box.width / len(line.text)
+        return line.box.right - field.left > max(rest, line.box.height) / 2
+
+    def distance(head: str) -> float:
+        return abs(len(head) * line.box.width / len(line.text) - (field.left - line.box.left))
+
+    return min(filter(is_rest_inside, heads), key=distance, default="")
 
 
 def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:

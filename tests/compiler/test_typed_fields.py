@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.screen.geometry import Box, Point
-from tests.compiler.test_compile import compiled
+from tests.compiler.test_compile import calls, compiled, decisions
 from tests.support.recorded_runs import Act, Page, page, record
 
 EMPTY = page((20, 10, "Order"), (20, 60, "Way 1"), (300, 60, "Town"))
@@ -96,3 +96,20 @@ def test_the_label_of_a_field_is_no_other_control(tmp_path: Path) -> None:
 )
 def test_other_clicks_keep_their_target(tmp_path: Path, clicked: dict[str, str], typed: dict[str, str]) -> None:
     assert IN_DELIVERY not in made(tmp_path, clicked, typed)
+
+
+@pytest.mark.parametrize("gap", [1, 4, 12])
+def test_a_label_joined_to_the_text_of_its_field_is_found_for_another_text(tmp_path: Path, gap: int) -> None:
+    def form(amount: str) -> Page:
+        return page((20, 10, "ORDER RECORD"), (22 - gap, 62, "Amount"), (20, 300, "Store"), fields=[(84, 60, amount)])
+
+    steps = [
+        Act(form("10.00"), at=Point(120, 72)),
+        Act(form("10.00"), write="48.25"),
+        Act(form("48.25"), click="Store"),
+    ]
+    trace = record(tmp_path, "joined", "Enter the amount, and store it.", steps, page((20, 10, "ALL STORED")), "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("amount=48.25",))
+    assert "field: Amount}" in text
+    pages = [form("977.20"), form("977.20"), form("7.95")]
+    assert calls(decisions(playbook, {"amount": "7.95"}, *pages)) == ["click", "write", "click"]

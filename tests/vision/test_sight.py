@@ -10,7 +10,7 @@ import pytest
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import convert, fill, fill_all, label_of, read_values
-from holo_tasks.vision.screen_text import Line, Sight, matches
+from holo_tasks.vision.screen_text import Line, Sight, label_before, matches
 
 
 def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
@@ -173,6 +173,26 @@ def test_a_label_over_the_edge_of_its_field_is_not_that_of_the_field_below(
     lines = (Line("Room:", Box(10, 94, width, 30)),)
     seen = Sight(lines, Size(400, 300), tuple(every[place] for place in fields))
     assert seen.field_at("Room:") == (None if found is None else every[found])
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "label"),
+    [
+        pytest.param("Amount10.00", 110, "Amount", id="joined to a number"),
+        pytest.param("Amount -10.00", 130, "Amount", id="before a space"),
+        pytest.param("Amount due 10.00", 170, "Amount", id="the field begins after the first word"),
+        pytest.param("Amount2", 68, "", id="a number of the label, and OCR's box reaches over the edge"),
+        pytest.param("Amount", 72, "", id="one word"),
+        pytest.param("Amount10.00", 300, "", id="the text goes on beyond the field"),
+        pytest.param("A1000000000", 110, "", id="the letters end far left of the field"),
+    ],
+)
+def test_a_label_ends_where_the_field_begins(text: str, width: int, label: str) -> None:
+    """OCR joins a label to the text of the field beside it. The next item has another text there."""
+    field, line = Box(70, 90, 150, 26), Line(text, Box(10, 92, width, 22))
+    assert label_before(line, field) == label
+    seen = Sight((line,), Size(400, 300), (field,))
+    assert not label or seen.field_at(label) == field
 
 
 @pytest.mark.parametrize(("apart", "is_one"), [(-5, True), (9, True), (30, False), (-20, False)])
