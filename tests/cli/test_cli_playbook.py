@@ -15,7 +15,13 @@ from holo_tasks.audit import Destination
 from holo_tasks.cli.mcp.replies import status_of
 from holo_tasks.cli.parser import command_line
 from holo_tasks.cli.run_command import run as command
-from holo_tasks.cli.run_command.earlier_replay import digest_of_replay, earlier_replay, keep_this_replay, refused
+from holo_tasks.cli.run_command.earlier_replay import (
+    begin_this_replay,
+    digest_of_replay,
+    earlier_replay,
+    keep_this_replay,
+    refused,
+)
 from holo_tasks.cli.run_command.run import _replay, run_command
 from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
 from holo_tasks.core.events import SubgoalOpened
@@ -142,6 +148,37 @@ def test_the_same_values_are_refused_the_second_time_unless_the_user_wants_them_
     assert not capsys.readouterr().err
     assert refusal(of_replay(tmp_path, "refuse", repeats=True)) is None
     assert "does them again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("status", "steps", "is_told"),
+    [
+        pytest.param("", 0, True, id="its process was killed"),
+        pytest.param("killed", 3, True, id="it was stopped after an action"),
+        pytest.param("killed", 0, False, id="it was stopped before its first action"),
+        pytest.param("desktop_failed", 3, True, id="its program died after an action"),
+        pytest.param("needs_person", 3, False, id="a person was told where it stopped"),
+        pytest.param("answered", 3, False, id="it answered"),
+    ],
+)
+def test_a_replay_that_was_interrupted_is_not_done_again_without_notice(
+    tmp_path: Path, status: Any, steps: int, is_told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may have stored the item before it could answer."""
+    first = of_replay(tmp_path, "refuse")
+    begin_this_replay(first)
+    if status:
+        keep_this_replay(first, replace(ANSWERED, status=status, steps=steps))
+    second = refusal(of_replay(tmp_path, "refuse"))
+    assert ("was interrupted" in (second.message if second else "")) is is_told
+    if is_told:
+        assert second is not None
+        assert (second.exit_code, second.trace) == (11, None)
+        assert json.loads(second.to_json(replayed=True))["done_before"]["time"]
+    assert refusal(of_replay(tmp_path, "tell")) is None
+    assert ("was interrupted" in capsys.readouterr().err) is is_told
+    keep_this_replay(first, ANSWERED)
+    assert "was done" in (getattr(refusal(of_replay(tmp_path, "refuse")), "message", "")), "the last end counts"
 
 
 @pytest.mark.parametrize(

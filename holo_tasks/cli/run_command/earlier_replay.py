@@ -18,8 +18,12 @@ from holo_tasks.core.input_digest import digest_of
 from holo_tasks.machine.output import say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holo_tasks.safety.records.ledger import Finished
 
+MAY_HAVE_ACTED = frozenset({"killed", "limit", "model_failed", "desktop_failed", "unavailable"})
+"""Statuses of runs that ended at any step, perhaps between the effect of a step and its answer."""
 _PARTS = re.compile(r"""[^\s=;|&<>()'"]+""")
 """The words of a shell's command line, and the value of an option or a variable after its equals sign."""
 
@@ -45,7 +49,10 @@ def _with_files(word: str) -> str:
 
 
 def earlier_replay(settings: Settings) -> Finished | None:
-    """Return the time and the trace of the last replay with the same values, or ``None``."""
+    """Return the time and the trace of the last replay with the same values, or ``None``.
+
+    A replay that did not report its end counts, too, because it may have entered the item.
+    """
     from holo_tasks.safety.records.replays import find_replay
 
     replay = settings.playbook
@@ -56,22 +63,58 @@ def earlier_replay(settings: Settings) -> Finished | None:
 
 def refused(replay: Replay, found: Finished) -> Outcome | None:
     """Return the outcome of a replay that is refused. Else return ``None``, and print that its values were done."""
-    done = f"This playbook was done with the same values at {found.result}. Trace: {found.trace}."
+    from holo_tasks.safety.records.replays import Interrupted
+
+    if isinstance(found, Interrupted):
+        done = (
+            f"This playbook began with the same values at {found.result} and was interrupted, so the item may be there."
+        )
+    else:
+        done = f"This playbook was done with the same values at {found.result}. Trace: {found.trace}."
     if replay.again == "tell" or replay.repeats:
         say(f"note: {done} This run does them again.")
         return None
     said = f"{done} Nothing was done now: look whether the item is there, and add --again to enter it once more."
-    return Outcome("needs_person", NeedsPerson.exit_code, None, 0, 0, found.trace, None, said, done_before=found)
+    trace = found.trace or None
+    return Outcome("needs_person", NeedsPerson.exit_code, None, 0, 0, trace, None, said, done_before=found)
+
+
+def begin_this_replay(settings: Settings) -> None:
+    """Record the values of a replay before its first action, for the case that its process is killed."""
+    from holo_tasks.safety.records.replays import begin_replay
+
+    _record(settings, lambda replay: begin_replay(settings.store, replay.digest, _now()))
+
+
+def forget_this_replay(settings: Settings) -> None:
+    """Remove the record of a replay that did nothing."""
+    from holo_tasks.safety.records.replays import end_replay
+
+    _record(settings, lambda replay: end_replay(settings.store, replay.digest))
 
 
 def keep_this_replay(settings: Settings, outcome: Outcome) -> None:
-    """Record the values of a replay that answered. If the database is away, print that they are not recorded."""
+    """Record the values of a replay that answered. If the database is away, print that they are not recorded.
+
+    The start of a replay that may have entered the item stays on record.
+    """
     from holo_tasks.safety.records.replays import keep_replay
 
+    if outcome.status == "answered":
+        _record(settings, lambda replay: keep_replay(settings.store, replay.digest, _now(), outcome.trace or ""))
+    elif outcome.status not in MAY_HAVE_ACTED or not outcome.steps:
+        forget_this_replay(settings)
+
+
+def _record(settings: Settings, change: Callable[[Replay], None]) -> None:
     replay: Replay | None = settings.playbook
-    if replay is None or replay.again is None or outcome.status != "answered":
+    if replay is None or replay.again is None or settings.options.key:
         return
     try:
-        keep_replay(settings.store, replay.digest, f"{datetime.now():%Y-%m-%d %H:%M}", outcome.trace or "")
+        change(replay)
     except InvalidUsage as error:
         say(f"note: the values of this run are not recorded, so a second run of them is not noticed. {error}")
+
+
+def _now() -> str:
+    return f"{datetime.now():%Y-%m-%d %H:%M}"

@@ -306,9 +306,15 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
             await asyncio.to_thread(server.wait)
         desktop = await coming_up
         late.cancel()
+        from holo_tasks.cli.run_command.earlier_replay import begin_this_replay, forget_this_replay
         from holo_tasks.cli.run_command.flow import run_goal
 
-        return await run_goal(settings, desktop)
+        await asyncio.to_thread(begin_this_replay, settings)
+        try:
+            return await run_goal(settings, desktop)
+        except InvalidUsage:
+            await asyncio.to_thread(forget_this_replay, settings)
+            raise
     finally:
         late.cancel()
         coming_up.cancel()
