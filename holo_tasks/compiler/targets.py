@@ -169,8 +169,15 @@ def templated(text: str, values: Mapping[str, Value]) -> str:
 
 
 def _replaced(text: str, value: str, name: str) -> str:
-    """Return a text with a name in place of a value, except inside other names and their formats."""
-    return re.sub(f"{PLACEHOLDER.pattern}|{re.escape(value)}", lambda found: found[0] if found[1] else name, text)
+    """Return a text with a name in place of a value, except inside other names and their formats.
+
+    OCR may read the capital of a key such as ``J-2002`` as a small letter. A word without a digit, such as ``open``,
+    may be the label of a control if it has a capital.
+    """
+    is_key = len(value) >= TELLING_NUMBER and any(map(str.isdigit, value))
+    case = re.IGNORECASE if is_key else re.NOFLAG
+    pattern = f"{PLACEHOLDER.pattern}|{re.escape(value)}"
+    return re.sub(pattern, lambda found: found[0] if found[1] else name, text, flags=case)
 
 
 def title_of_item(title: str, values: Mapping[str, Value]) -> str:

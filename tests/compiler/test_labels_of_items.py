@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.compiler.step_list import StepsBuilder
+from holo_tasks.compiler.targets import templated
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.screen_text import Line
 
@@ -28,3 +29,17 @@ def test_the_label_of_an_item_is_as_the_next_item_has_it(text: str, label: str) 
     builder: Any = SimpleNamespace(_private=[])
     line = Line(text, Box(0, 0, 200, 20))
     assert StepsBuilder._label_of_item(builder, line, {"file": "order"}) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Job J-2002 saved as entry 7.", "Job {number} saved as entry 7."),
+        ("Job j-2002 saved as entry 7.", "Job {number} saved as entry 7."),
+        ("Job J-2003 saved as entry 7.", "Job J-2003 saved as entry 7."),
+        ("Open jobs are open", "Open jobs are {state}"),
+        ("a1 is not A1", "a1 is not {place}"),
+    ],
+)
+def test_a_key_is_found_in_a_text_if_ocr_misread_its_capital(text: str, said: str) -> None:
+    assert templated(text, {"number": "J-2002", "state": "open", "place": "A1"}) == said
