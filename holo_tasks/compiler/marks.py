@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from holo_tasks.compiler.answers import is_message
 from holo_tasks.compiler.read_pictures import ReadPicture
-from holo_tasks.compiler.targets import has_cut_off_text, templated
+from holo_tasks.compiler.targets import GOES_ON, has_cut_off_text, templated
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Line, Sight, digits, likeness, matches, on_row, plain, without_mark
@@ -188,7 +188,7 @@ def is_label(line: Line, sight: Sight, values: Mapping[str, Value], private: Col
         return False
     if without_mark(text) != text:
         return False  # OCR may read the mark in another way, or not at all, when another option is chosen
-    if (has_cut_off_text(line.text) and not is_message(text)) or _may_be_icons(text):
+    if GOES_ON.search(text) or (has_cut_off_text(line.text) and not is_message(text)) or _may_be_icons(text):
         return False
     if templated(text, values) != text or any(matches(text, value) or value in text for value in private):
         return False

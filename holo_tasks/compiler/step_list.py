@@ -152,6 +152,8 @@ class StepsBuilder(Builder):
             if action is do[-1]:
                 then = then if self._needs_effect(visit, step, following) else []
                 item = [text for text in self._item_after(visit, step) if text not in then]
+                if item and len(self.recordings) == 1:
+                    then = [one for one in then if not isinstance(one, str)]  # they may be values of the item, too
                 then = self._with_titles([*item, *then], step.after, step.before, self._done(visit, step)[0][2])
                 then = [*self._lasting(then, visit, step, following), *self._state_after(step)]
             if then:

@@ -15,6 +15,7 @@ from holo_tasks.compiler.targets import (
     hits,
     is_of_words,
     is_readable,
+    shown_part,
     target_at,
     templated,
     title_of_item,
@@ -225,10 +226,12 @@ def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None
 def _may_be(text: str, name: str) -> bool:
     """Return whether a text may be a name that OCR read badly, or one is a part of the other.
 
-    OCR joins a symbol and the word beside it, as in *XCose* for *Close*. A replay compares the two again.
+    OCR joins a symbol and the word beside it, as in *XCose* for *Close*. A narrow column cuts off a name, and OCR joins
+    it to the next column, as in *Berg Sh... open* for *Berg Shop*. A replay compares the two again.
     """
-    one, other = plain(text), plain(name)
-    return one in other or other in one or fit(name, text) >= MISREAD
+    one, other, shown = plain(text), plain(name), shown_part(text)
+    begins = bool(shown) and other.startswith(shown)
+    return begins or one in other or other in one or fit(name, text) >= MISREAD
 
 
 def actions_of(step: RecordedStep, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:

@@ -12,7 +12,17 @@ from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.value_formats import format_of, with_words_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value
-from holo_tasks.vision.screen_text import Line, Sight, digits, label_before, matches, on_row, without_icon, without_mark
+from holo_tasks.vision.screen_text import (
+    Line,
+    Sight,
+    digits,
+    label_before,
+    matches,
+    on_row,
+    plain,
+    without_icon,
+    without_mark,
+)
 
 REACH, HEIGHT = 24, 8
 """Distances in pixels, across and down, up to which a text belongs to the control that was pressed."""
@@ -28,7 +38,10 @@ The second number holds for a value with a digit, as a word of its own.
 FEWEST_LETTERS = 2
 MOST_ICONS = 3
 """The most letters of a picture that may be icons that OCR took for letters."""
-CUT_OFF = re.compile(r"(?:\.\.\.|…)\s*\w|^\w+\.{1,2}$")
+ELLIPSIS = re.compile(r"\.\.\.?|…")
+GOES_ON = re.compile(r"(?:\.\.\.|…)\s*\w")
+CUT_OFF = re.compile(rf"{GOES_ON.pattern}|^\w+\.{{1,2}}$")
+LEAST_SHOWN = 3
 LATIN = frozenset({"LATIN"})
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
@@ -136,14 +149,32 @@ def has_cut_off_text(text: str) -> bool:
     return CUT_OFF.search(text) is not None
 
 
+def shown_part(text: str) -> str:
+    """Return the letters and digits before the ellipsis of a text that a narrow column cut off; empty without one.
+
+    Fewer than three of them tell nothing.
+    """
+    head, *rest = ELLIPSIS.split(text, maxsplit=1)
+    shown = plain(head)
+    return shown if rest and len(shown) >= LEAST_SHOWN else ""
+
+
 def is_of_words(target: Target) -> bool:
     """Return whether a target is found by its own text only."""
     return target.text is not None and not target.is_named and not target.relations
 
 
 def is_of_item(text: str, values: Iterable[str]) -> bool:
-    """Return whether a text equals a value, or contains one that is too long for a coincidence."""
-    return any(matches(value, text) or _holds(text, value) for value in values if value)
+    """Return whether a text equals a value, or contains one that is too long for a coincidence.
+
+    A text that a narrow column cut off, such as “Berg Sh... open”, is of an item whose value begins with it.
+    """
+    shown = shown_part(text)
+    return any(
+        matches(value, text) or _holds(text, value) or (shown and plain(value).startswith(shown))
+        for value in values
+        if value
+    )
 
 
 def _holds(text: str, value: str) -> bool:

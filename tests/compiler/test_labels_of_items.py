@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.compiler.marks import is_label
 from holo_tasks.compiler.step_list import StepsBuilder
-from holo_tasks.compiler.targets import templated
-from holo_tasks.core.screen.geometry import Box
-from holo_tasks.vision.screen_text import Line
+from holo_tasks.compiler.steps import _may_be
+from holo_tasks.compiler.targets import is_of_item, templated
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.vision.screen_text import Line, Sight
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,31 @@ def test_the_label_of_an_item_is_as_the_next_item_has_it(text: str, label: str) 
 )
 def test_a_key_is_found_in_a_text_if_ocr_misread_its_capital(text: str, said: str) -> None:
     assert templated(text, {"number": "J-2002", "state": "open", "place": "A1"}) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "is_of"),
+    [
+        ("Berg Sh... olduser", True),
+        ("Berg Sh…", True),
+        ("Cedar M... olduser", False),
+        ("Be...", False),
+        ("Print...", False),
+        ("Berg", False),
+    ],
+)
+def test_a_value_that_a_narrow_column_cut_off_is_of_the_item(text: str, is_of: bool) -> None:
+    """A press on such a text would open the recorded item for every other one."""
+    assert is_of_item(text, ["Berg Shop"]) is is_of
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"), [("Berg Sh... olduser", True), ("Berg Shop", True), ("Cedar M... olduser", False)]
+)
+def test_a_name_that_a_narrow_column_cut_off_is_still_that_of_its_element(text: str, may_be: bool) -> None:
+    assert _may_be(text, "Berg Shop") is may_be
+
+
+def test_a_row_with_a_name_that_was_cut_off_is_no_label() -> None:
+    line = Line("Cedar ... olduser", Box(0, 0, 200, 20))
+    assert not is_label(line, Sight([line], Size(400, 300)), {}, [])

@@ -47,3 +47,15 @@ def test_a_text_with_the_mark_of_an_option_is_no_effect(tmp_path: Path, option: 
     trace = record(tmp_path, "marks", GOAL, steps, page((20, 10, "ALL JOBS"), (20, 380, "Job is saved")), "done")
     _, _, text = compiled(tmp_path, trace)
     assert (option in text) is required
+
+
+@pytest.mark.parametrize(("head", "required"), [("Number J-2002", False), ("THE RECORD", True)])
+def test_of_one_run_the_label_of_the_item_is_enough_of_an_effect(tmp_path: Path, head: str, required: bool) -> None:
+    """A text below it may be a remark of the recorded item. Without a label of the item, new texts show the effect."""
+    jobs = page((20, 10, "ALL JOBS"), (20, 60, "J-2002"), (20, 200, "Open"), (20, 300, "Save"))
+    form = page((20, 10, head), (20, 100, "Call back soon"), (20, 300, "Save"))
+    steps = [Act(jobs, click="J-2002"), Act(jobs, click="Open"), Act(form, click="Save")]
+    trace = record(tmp_path, "remark", GOAL, steps, page((20, 380, "Job is saved")), "done")
+    _, _, text = compiled(tmp_path, trace, params=("number=J-2002",))
+    assert ("Number {number}" in text) is not required
+    assert ("after: THE RECORD" in text or "Call back soon" in text) is required, text
