@@ -179,7 +179,8 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     pressed = [line for line in sight.lines if hits(line.box, step.points[0], of_field=False)]
     words = [name_with_parameters(role, line.text, values) for line in pressed if has_words(line, sight.lines)]
     agrees = any(matches(text, name) for text in words)
-    if role in WRITTEN_ON and words and not any(_may_be(text, name) for text in words):
+    full = step.element["name"]
+    if role in WRITTEN_ON and words and not any(_may_be(text, name) or _may_be(text, full) for text in words):
         return None
     if role in ROWS and "{" in name and not PLACEHOLDER.fullmatch(name):
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])

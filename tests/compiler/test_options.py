@@ -59,3 +59,26 @@ def test_of_one_run_the_label_of_the_item_is_enough_of_an_effect(tmp_path: Path,
     _, _, text = compiled(tmp_path, trace, params=("number=J-2002",))
     assert ("Number {number}" in text) is not required
     assert ("after: THE RECORD" in text or "Call back soon" in text) is required, text
+
+
+@pytest.mark.parametrize(
+    ("element", "step"),
+    [
+        ({"role": "cell", "name": "Berg Shop", "alike": "1", "in_row": "1", "dialogs": "0"}, "name: '{title}'"),
+        ({}, "by_model: Click "),
+    ],
+    ids=["a cell", "a program without elements"],
+)
+def test_a_row_whose_name_is_cut_off_is_not_pressed_for_another_item(
+    tmp_path: Path, element: dict[str, str], step: str
+) -> None:
+    """OCR joins the cut-off name to the next column."""
+    texts = (20, 10, "ALL ENTRIES"), (20, 60, "Find"), (20, 150, "Berg Sh... olduser"), (20, 300, "Close")
+    table, asked = (page(*texts, fields=[(120, 60, text)]) for text in ("", "Berg Shop"))
+    find = [Act(table, click="Find"), Act(table, write="Berg Shop")]
+    steps = [*find, Act(asked, click="Berg Sh... olduser", element=element)]
+    last = page((20, 10, "ONE ENTRY"), (20, 100, "Title Berg Shop"), (20, 300, "Ready"))
+    trace = record(tmp_path, "cut", "Open the entry.", steps, last, "done")
+    _, _, text = compiled(tmp_path, trace, params=("title=Berg Shop",))
+    assert "Berg Sh" not in text
+    assert step in text, text
