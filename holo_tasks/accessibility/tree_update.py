@@ -143,7 +143,8 @@ async def update_tree(
     fresh = await _fresh(nodes, places, children, asks)
     if unknown - fresh.keys():
         raise UnclearChanges
-    now = _in_tree_order(nodes, below, children, fresh) if children else nodes
+    placed = _in_tree_order(nodes, below, children, fresh) if children else [(node, node.parent) for node in nodes]
+    now = [node for node, _ in placed]
     again = [nodes[place] for place in wanted] + [node for node, _ in fresh.values()]
     there = {node.path for node in now}
     if any(answer is None and nodes[place].path in there for place, answer in zip(wanted, read, strict=True)):
@@ -160,6 +161,8 @@ async def update_tree(
     changed |= _update_repainted(left)
     turned = [node for (node, _), then in zip(left, shown, strict=True) if node.states & protocol.SHOWING != then]
     where = dict(zip(measured, extents, strict=True))
+    for node, parent in placed:  # not before, because after `UnclearChanges` the old list is still used
+        node.parent = parent
     return UpdatedTree(now, again + [node for node, _ in left], turned, changed or bool(children), where)
 
 
@@ -247,10 +250,10 @@ def _in_tree_order(
     below: list[list[int]],
     children: dict[int, list[str]],
     fresh: dict[str, tuple[Node, list[str]]],
-) -> list[Node]:
-    """Return the elements in tree order, each after its parent."""
+) -> list[tuple[Node, int]]:
+    """Return the elements in tree order, each after its parent and with its index."""
     by_path = {node.path: place for place, node in enumerate(nodes)}
-    found: list[Node] = []
+    found: list[tuple[Node, int]] = []
     waiting = [(node.path, -1) for node in reversed(nodes) if node.parent < 0]
     while waiting:
         path, parent = waiting.pop()
@@ -260,7 +263,6 @@ def _in_tree_order(
             place = by_path[path]
             node = nodes[place]
             inside = children[place] if place in children else [nodes[each].path for each in below[place]]
-        node.parent = parent
-        found.append(node)
+        found.append((node, parent))
         waiting += ((each, len(found) - 1) for each in reversed(inside))
     return found

@@ -14,10 +14,10 @@ from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import AGAIN_NS, CONFIRM_NS, LAGS_NS, MAY_LAG_NS, Application
 from holo_tasks.accessibility.changes import MOST_TOLD, Changes
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.placement import MOST_BOXES, TopWindow, View
+from holo_tasks.accessibility.placement import MOST_BOXES, Extents, TopWindow, View
 from holo_tasks.accessibility.reader import Reader
 from holo_tasks.accessibility.scrolling import may_show_more
-from holo_tasks.accessibility.tree_update import MOST_HIDDEN, drawn_over
+from holo_tasks.accessibility.tree_update import MOST_HIDDEN, ReadFunctions, UnclearChanges, drawn_over, update_tree
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.elements.element_messages import from_tree, to_tree
@@ -336,6 +336,32 @@ def test_damage_is_known_only_since_the_start_of_its_record() -> None:
     below = TopWindow(2, 1, "Below", WINDOW, WINDOW)
     assert View((TOP, below), SCREEN, 0).overlapped(os.getpid())
     assert not View((below, TOP), SCREEN, 0).overlapped(os.getpid())
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_an_unclear_change_leaves_the_places_of_the_old_tree(is_gone: bool) -> None:
+    """A drawer slides in before a list whose last row is gone: the full reading compares with the old tree."""
+    inside = {"page": ["drawer", "list"], "drawer": []}
+
+    async def read(paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
+        return [(Node(path, "section", "", SHOWS), inside[path]) for path in paths]
+
+    async def facts(paths: Sequence[str]) -> list[tuple[str, int, int] | None]:
+        return [None if is_gone else ("", SHOWS, 0) for _ in paths]
+
+    async def no_extents(paths: Sequence[str]) -> list[Extents | None]:
+        return [None for _ in paths]
+
+    nodes = [Node("page", "document", "", SHOWS), Node("list", "list", "", SHOWS, 0), Node("row", "row", "", SHOWS, 1)]
+    changes, asks = Changes(inside={"page"}), ReadFunctions(read, facts, no_extents)
+    if is_gone:
+        with pytest.raises(UnclearChanges):
+            await update_tree(nodes, changes, [2], asks)
+    else:
+        nodes = (await update_tree(nodes, changes, [2], asks)).nodes
+    known = {node.path: node.parent for node in nodes}
+    assert known == {"page": -1, "list": 0, "row": 1 if is_gone else 2} | ({} if is_gone else {"drawer": 0})
+    assert drawn_over(nodes, [WINDOW]) == [*range(len(nodes))]
 
 
 def page(*showing: bool) -> list[Node]:
