@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from holo_tasks.core.elements.elements import PLACE_NAME, Element, ElementTree
+from holo_tasks.core.elements.elements import PLACE_NAME, TEXTS, Element, ElementTree
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
@@ -500,9 +500,15 @@ def _texts(element: Element) -> tuple[str, ...]:
 
 
 def _names_around(tree: ElementTree, element: Element) -> Iterator[str]:
-    """Yield the names of the areas that a field fills. A page may name that of a list by its chosen option."""
-    above = tree.ancestors(element) if element.role in WRITTEN_INTO else []
-    return (each.name for each in above if each.name and each.box == element.box)
+    """Yield the texts that a page draws in place of a field's value, such as the chosen option of a list.
+
+    They name the area that the field fills, or are beside the field in its area and drawn over the field.
+    """
+    if element.role not in WRITTEN_INTO:
+        return
+    yield from (each.name for each in tree.ancestors(element) if each.name and each.box == element.box)
+    beside = (each for each in tree.elements if each.role in TEXTS and each.parent == element.parent)
+    yield from (each.name for each in beside if each.name and each.on_screen and element.box.encloses(each.box))
 
 
 def _is_near(lines: Sequence[Line], box: Box) -> bool:

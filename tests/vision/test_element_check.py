@@ -159,6 +159,29 @@ def test_a_list_field_without_a_value_may_show_the_name_of_the_area_that_it_fill
 
 
 @pytest.mark.parametrize(
+    ("place", "name", "above", "reason"),
+    [
+        (Box(FIELD.left + 4, FIELD.top + 4, 60, 18), "Draft", 1, ""),
+        (Box(FIELD.left + 4, FIELD.top + 4, 60, 18), "Signed", 1, "another text"),
+        (Box(FIELD.left + 4, FIELD.top - 30, 60, 18), "Draft", 1, "another text"),
+        (Box(FIELD.left + 4, FIELD.top + 4, 60, 18), "Draft", 0, "another text"),
+    ],
+    ids=["its option", "another option", "above it", "of another area"],
+)
+def test_a_list_field_without_a_value_may_show_the_text_that_lies_over_it(
+    place: Box, name: str, above: int, reason: str
+) -> None:
+    """A table behind the field has the same word, and the picture does not show it there."""
+    tree = tree_of(
+        ("section", "", FIELD), ("label", name, place), ("combo box", "Status", FIELD), ("cell", "Draft", GROUND)
+    )
+    window, area, label, field, cell = tree.elements
+    tree = replace(tree, elements=(window, area, replace(label, parent=above), replace(field, parent=1), cell))
+    found = CHECK.contradiction(picture("Draft"), tree, tree.elements[3])
+    assert (reason in found) if reason else not found
+
+
+@pytest.mark.parametrize(
     ("name", "shown", "is_confirmed"),
     [
         ("Sunday, January 3, 2027", "3", True),
