@@ -32,6 +32,7 @@ from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.late_texts import NOT_TYPED, LateTexts
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
+from holo_tasks.scripts.passing_messages import PassingMessages
 from holo_tasks.scripts.playbook import ListStep, Playbook, Rule
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
 from holo_tasks.scripts.rules import Decision, find, follow, is_visible
@@ -103,6 +104,7 @@ class PlaybookBrain:
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
         self._failures, self._late_texts, self._searched = FailureNotes(values), LateTexts(), SearchedRows(values)
+        self._messages = PassingMessages(self.rules, values)
         self._filled: list[tuple[Filled, Rule]] = []
         """The fields that were filled in, each with the rule of its step."""
         self._known: Sequence[Filled] = ()
@@ -120,11 +122,7 @@ class PlaybookBrain:
         """The answer that is given as soon as the probe has found the effect."""
 
     async def decide(self, walk: Walk) -> Step:
-        """Return the next step according to the goal's rules.
-
-        Raises `GaveUp` if no rule has a step, or if the rules ask a person. Raises `DoesNotFit` if the next step is
-        known.
-        """
+        """Return the next step. Raises `GaveUp` without one, or `DoesNotFit` if a known one does not fit."""
         if self._answer is not None and self._probe is not None:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
@@ -163,6 +161,7 @@ class PlaybookBrain:
             self._before, self._acted_s = _picture(walk), None
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
             await asyncio.to_thread(self._searched.aim, rule, sight)
+            await asyncio.to_thread(self._messages.aim, rule, sight)
         self._late_texts.aim(sight, self._past)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
@@ -419,7 +418,7 @@ class PlaybookBrain:
                 written=exactly,
                 met=met,
                 old=self._old,
-                seen=self._view.seen_on(sight),
+                seen=self._messages.seen_on(sight, self._view.seen_on(sight)),
             )
 
         return follows

@@ -1,0 +1,74 @@
+"""A message that came after the last step and is gone counts as seen for the answer, and nothing else does."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.scripts.passing_messages import PassingMessages
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.script_view import ScreenReader
+from holo_tasks.vision.screen_text import Line, Sight
+
+GOAL = parse_playbook("""
+name: orders
+goals:
+  work:
+    params: {number: text}
+    steps:
+      - click: New
+      - click: OK
+      - before: ['Order {number} stored', '{number}']
+        answer: done
+""")
+RULES = GOAL.rules_of("work")
+ANSWER, LAST = RULES[:2]
+"""Later steps come first."""
+MESSAGE = "Order {number} stored"
+
+
+def sight(*texts: str) -> Sight:
+    return Sight([Line(text, Box(10, 30 * n, 200, 20)) for n, text in enumerate(texts, 1)], Size(640, 480))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "now", "counts"),
+    [
+        (["OK"], ["Order B-7 stored", "B-7"], [], {MESSAGE}),
+        (["OK", "B-7"], ["B-7"], [], set()),
+        (["OK", "Order B-7 stored"], ["Order B-7 stored"], [], set()),
+        (["OK"], ["Order B-71 stored"], [], set()),
+        (["OK"], [], ["Order B-7 stored"], {MESSAGE}),
+    ],
+    ids=["it came and went", "a value alone", "it was there before", "of another item", "it is there"],
+)
+def test_only_a_message_that_came_with_the_last_step_counts(
+    before: list[str], after: list[str], now: list[str], counts: set[str]
+) -> None:
+    messages = PassingMessages(RULES, {"number": "B-7"})
+    messages.aim(LAST, sight(*before))
+    messages.seen_on(sight(*after), {})
+    assert messages.seen_on(sight(*now), {}).get(ANSWER.id, set()) == counts
+
+
+@pytest.mark.parametrize(("shown", "tool"), [(["B-7"], "answer"), ([], "wait")])
+def test_an_answer_is_given_after_its_message_is_gone(shown: list[str], tool: str) -> None:
+    """The values of the item must still be there."""
+    brain = PlaybookBrain(GOAL, "work", {"number": "B-7"}, ScreenReader())
+    for text in ("New", "OK"):
+        decision = brain._without_needless_clicks(sight(text))
+        brain._messages.aim(brain._rule_of(decision), sight(text))
+        call = dict(decision.step["tool_call"])
+        brain._past.append(Turn(call["tool_name"], decision.step["thought"], call, ""))
+    assert brain._without_needless_clicks(sight("Order B-7 stored")).action is None
+    assert brain._without_needless_clicks(sight(*shown)).step["tool_call"]["tool_name"] == tool
+
+
+def test_a_message_of_an_earlier_step_is_forgotten() -> None:
+    messages = PassingMessages(RULES, {"number": "B-7"})
+    messages.aim(LAST, sight("OK"))
+    messages.seen_on(sight("Order B-7 stored"), {})
+    messages.aim(LAST, sight("OK"))
+    assert messages.seen_on(sight("B-7"), {}) == {}
