@@ -23,7 +23,7 @@ from holo_tasks.vision.screen_text import Sight
 
 BESIDE = "XXZ"
 """A column far from those of any recorded cell, for the other cells of its row."""
-DESCRIBES = frozenset({"name", "within", "right_of", "below", "holds", "place"})
+DESCRIBES = frozenset({"name", "within", "right_of", "below", "holds", "place", "column"})
 """Facts of which one is enough to find an element again."""
 
 

@@ -128,6 +128,18 @@ def test_a_cell_is_found_by_its_row_and_column_and_never_by_its_text(tmp_path: P
     assert (call["tool_name"], call["y"] * 420 // 1000, call["x"] * 720 // 1000) == ("click", 110, 225)
 
 
+@pytest.mark.parametrize(("key", "kind"), [("AB-1207", "click"), ("AB-1999", "by_model")])
+def test_an_empty_cell_is_found_by_its_row_and_column(tmp_path: Path, key: str, kind: str) -> None:
+    """Without the item's key in its row, nothing describes it."""
+    facts = {"role": "cell", "in_row": "1", "cell 1": key, "cell 2": "Fischer and Sons", "column": "Remark"}
+    act = Act(listed(), at=Point(600, 110), element=facts)
+    trace = record(tmp_path, key, "Open the order AB-1207.", [act], listed(said="Opened AB-1207"), "Opened AB-1207")
+    playbook, _, _ = compiled(tmp_path, trace, params=("number=AB-1207",))
+    step = playbook.goals["look-up"].steps[0]
+    assert step.kind == kind
+    assert kind == "by_model" or step.click == Target(role="cell", row="{number}", column="Remark")
+
+
 def test_a_row_without_a_value_of_the_item_is_left_to_the_model(tmp_path: Path) -> None:
     facts = Tree().table().facts("button", "Open", 1)
     act = Act(listed(), click="Open", element=facts)
