@@ -82,6 +82,8 @@ def names_at(tree: ElementTree, at: Point) -> tuple[str, ...]:
         return ()
     pressed = _pressed(tree, inner, at)
     chain = [inner]
+    if pressed not in tree.ancestors(inner):
+        chain = [*dict.fromkeys((inner, pressed))]
     while chain[-1] != pressed and (above := tree.parent(chain[-1])) is not None:
         chain.append(above)
     names = [element.name for element in chain if element.name]
@@ -141,7 +143,7 @@ def _pressed(tree: ElementTree, inner: Element, at: Point) -> Element:
     field = next((each for each in around if each.role == FIELD), None)
     if not is_area:
         return inner
-    return field or _labelled_by(tree, around) or inner
+    return field or _labelled_by(tree, around) or _drawn_by(tree, inner) or inner
 
 
 def _labelled_by(tree: ElementTree, around: list[Element]) -> Element | None:
@@ -153,3 +155,16 @@ def _labelled_by(tree: ElementTree, around: list[Element]) -> Element | None:
     inside = [each for each in tree.below(around[0]) if each.role in LABELLED]
     is_in_label = any(each.role == "label" and not each.name for each in around)
     return inside[0] if is_in_label and len(inside) == 1 else None
+
+
+def _drawn_by(tree: ElementTree, area: Element) -> Element | None:
+    """Return the only control beside an empty area that lies in it and covers its middle: the area draws the control.
+
+    An icon at the end of a field is no part of the field, and an area over a whole form is none of its controls.
+    """
+    above = tree.parent(area)
+    if above is None or any(True for _ in tree.below(area)):
+        return None
+    beside = [each for each in tree.below(above) if each.role in LABELLED and each.on_screen]
+    found = [each for each in beside if each.box.encloses(area.box) and area.box.contains(each.box.center)]
+    return found[0] if len(found) == 1 else None

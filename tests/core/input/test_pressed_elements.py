@@ -12,7 +12,7 @@ import pytest
 from holo_tasks.core.elements.elements import FOCUSED, NOWHERE, Element, ElementTree
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.input.permit import Scene, check_field
-from holo_tasks.core.input.pressed_elements import pressed_at
+from holo_tasks.core.input.pressed_elements import names_at, pressed_at
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
@@ -274,3 +274,38 @@ def test_a_press_on_the_area_of_a_label_with_one_control_hits_that_control() -> 
     assert pressed_at(tree, empty.center) == tree.elements[6], "an area without a label may be anything"
     two = tree_of(*parts, element("button", "Clear", Box(200, 70, 20, 20), parent=2))
     assert pressed_at(two, Point(150, 85)) == two.elements[2], "the area has two controls"
+
+
+@pytest.mark.parametrize(
+    ("role", "control", "area", "hit"),
+    [
+        ("check box", Box(100, 100, 41, 40), Box(110, 110, 21, 20), True),
+        ("text field", Box(100, 100, 500, 56), Box(100, 100, 500, 56), True),
+        ("text field", Box(100, 100, 500, 56), Box(570, 116, 24, 24), False),
+        ("check box", Box(100, 100, 41, 40), Box(20, 20, 400, 300), False),
+    ],
+    ids=["a switch", "a field", "an icon at the end of a field", "an area over a form"],
+)
+def test_an_empty_area_that_draws_the_control_beside_it_stands_for_it(
+    role: str, control: Box, area: Box, hit: bool
+) -> None:
+    parts = (window(SCREEN), element("section", "", SCREEN), element(role, "Insured", control, parent=1))
+    tree = tree_of(*parts, element("section", "", area, parent=1))
+    at = area.center
+    found = pressed_at(tree, at)
+    assert found is not None
+    assert found.role == (role if hit else "section")
+    assert ("Insured" in names_at(tree, at)) is hit
+    assert "Form" not in names_at(tree, at) if hit else True
+
+
+def test_an_empty_area_over_two_controls_stands_for_none() -> None:
+    box = Box(100, 100, 41, 40)
+    parts = (
+        window(SCREEN),
+        element("section", "", SCREEN),
+        *(element("check box", name, box, parent=1) for name in "AB"),
+    )
+    found = pressed_at(tree_of(*parts, element("section", "", box, parent=1)), box.center)
+    assert found is not None
+    assert found.role == "section"
