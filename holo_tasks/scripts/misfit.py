@@ -91,18 +91,19 @@ def keys_may_be_lost(rules: Sequence[Rule], misfit: Misfit) -> bool:
 
 
 def misfit_of(
-    rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn], sight: Sight
+    rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn], sight: Sight, *, met: bool = False
 ) -> Misfit | None:
     """Return the next step, and why it does not fit; ``None`` if no step is left.
 
-    If several steps could be next, returns the one with the largest share of visible conditions.
+    If several steps could be next, returns the one with the largest share of visible conditions. ``met`` is true if the
+    required effect of the last step was seen. It may be gone by now, as a message.
     """
     past = EarlierSteps(rules, values, history)
     done = past.thoughts
     if past.failed_twice and past.last_rule is not None:
         rule, place = past.last_rule
         return Misfit(rule, place, "failed", f"it failed twice ({past.turns[-1].told.strip()})", done=done)
-    if past.last_in_line is not None and (lacking := unmet(past, values, sight)):
+    if not met and past.last_in_line is not None and (lacking := unmet(past, values, sight)):
         rule, place = past.last_in_line
         return Misfit(rule, place, "effect", f"nothing shows {conditions_in_words(lacking)} after it", done=done)
     if past.last is not None and past.last[1] + 1 < len(past.last[0].do):

@@ -73,8 +73,7 @@ class PlaybookBrain:
     """Follows a goal's rules over the earlier steps and the screen.
 
     ``late_s`` is how long to wait on an unknown screen if another layer can do a step. Without it the rules decide. In
-    both cases the wait goes on while the program is seen to work.
-    ``outcomes`` are the outcomes of the earlier steps, in order.
+    both cases the wait goes on while the program works. ``outcomes`` are those of the earlier steps, in order.
     """
 
     def __init__(self, playbook: Playbook, goal: str, values: Mapping[str, Given], eyes: ScreenReader) -> None:
@@ -204,12 +203,11 @@ class PlaybookBrain:
     async def _moved(self, walk: Walk, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
         """Return a step that brings into view what the next step needs, or ``None``.
 
-        It is no step of the goal, so it is not kept among the earlier ones. A screen that may still be in motion is
-        looked at once more before.
+        It is not kept among the earlier steps. A screen that may still be in motion is looked at once more before.
         """
         if decision.action is not None or not (gives_up or (decision.lost and self._earlier.waits)):
             return None
-        misfit = await asyncio.to_thread(misfit_of, self.rules, self.values, self._past, sight)
+        misfit = await asyncio.to_thread(self._misfit, sight)
         if misfit is None:
             return None
         move = await asyncio.to_thread(self._view.move, misfit, sight, gives_up, _picture(walk))
@@ -423,6 +421,9 @@ class PlaybookBrain:
 
         return follows
 
+    def _misfit(self, sight: Sight) -> Misfit | None:
+        return misfit_of(self.rules, self.values, self._past, sight, met=self._met == self._steps(self._past))
+
     def _hear(self, walk: Walk) -> None:
         outcome, given = self._outcomes.last_outcome(walk), self.given
         moved, self.given, self._moves = self._moves, None, False
@@ -570,7 +571,7 @@ class PlaybookBrain:
             return GaveUp(question, layer=PLAYBOOK)
         if decision.action is not None:
             return DoesNotFit(question, asks_model(self.rules, self.values, self._past, decision))
-        misfit = await asyncio.to_thread(misfit_of, self.rules, self.values, self._past, sight)
+        misfit = await asyncio.to_thread(self._misfit, sight)
         if misfit is None:
             return GaveUp(question, layer=PLAYBOOK)
         if self._view.told:

@@ -66,6 +66,20 @@ def test_an_answer_is_given_after_its_message_is_gone(shown: list[str], tool: st
     assert brain._without_needless_clicks(sight(*shown)).step["tool_call"]["tool_name"] == tool
 
 
+@pytest.mark.parametrize(("is_met", "lacks"), [(True, "‘{number}’"), (False, "‘Order*’ after it")])
+def test_the_reason_names_what_is_missing_and_not_an_effect_that_was_seen(is_met: bool, lacks: str) -> None:
+    steps = "[{click: OK, after: 'Order*'}, {before: '{number}', answer: done}]"
+    playbook = parse_playbook(f"{{name: x, goals: {{work: {{params: {{number: text}}, steps: {steps}}}}}}}")
+    brain = PlaybookBrain(playbook, "work", {"number": "B-7"}, ScreenReader())
+    decision = brain._without_needless_clicks(sight("OK"))
+    call = dict(decision.step["tool_call"])
+    brain._past.append(Turn(call["tool_name"], decision.step["thought"], call, ""))
+    brain._met = 1 if is_met else -1
+    misfit = brain._misfit(sight())
+    assert misfit is not None
+    assert misfit.why.endswith(lacks)
+
+
 def test_a_message_of_an_earlier_step_is_forgotten() -> None:
     messages = PassingMessages(RULES, {"number": "B-7"})
     messages.aim(LAST, sight("OK"))
