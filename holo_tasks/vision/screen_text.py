@@ -147,6 +147,11 @@ class Sight:
         read = (*((line.text, line.box) for line in self.lines), *self._phrases)
         return [box for text, box in read if matches(label, text)]
 
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The texts of neighboring lines, joined."""
+        return tuple(text for text, _ in self._phrases)
+
     @cached_property
     def _phrases(self) -> tuple[tuple[str, Box], ...]:
         """Return the phrases made of neighboring lines no further apart than words, with their boxes."""

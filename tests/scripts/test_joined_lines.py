@@ -1,0 +1,24 @@
+"""A value in a line is read although OCR reads that line in several pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.scripts.playbook import Read
+from holo_tasks.scripts.values import read_values
+from holo_tasks.vision.screen_text import Line, Sight
+
+BUTTON = Line("Save changes", Box(22, 498, 99, 28))
+MESSAGE = Read.model_validate({"line": r"(Save ?changes ?\d+ ?rows ?saved)", "as": "text"})
+
+
+@pytest.mark.parametrize(
+    ("left", "text", "value"),
+    [(119, "1 rows saved", "Save changes 1 rows saved"), (300, "1 rows saved", None), (119, "1 rows lost", None)],
+    ids=["beside it", "far from it", "another text"],
+)
+def test_pieces_of_a_line_are_joined_if_they_are_neighbors(left: int, text: str, value: str | None) -> None:
+    sight = Sight([BUTTON, Line(text, Box(left, 499, 101, 24))], Size(1280, 800))
+    found = read_values({"message": MESSAGE}, sight, {})
+    assert (None if found is None else found["message"]) == value
