@@ -74,7 +74,7 @@ class FieldClearing:
         """
         match focus.kind:
             case "field" if not focus.empty:  # the keys that clear a field could act on a calendar or list below it
-                self._clear_text(in_table=focus.in_table)
+                self._clear_text(one_line=focus.one_line)
             case "segment":
                 self._clear_segments()
             case "edited cell":
@@ -89,21 +89,22 @@ class FieldClearing:
             case "no text":
                 raise InvalidUsage(NO_TEXT.format(_capital(focus.name)))
             case "unknown":
-                self._clear_unknown(far=far or focus.viewer, in_table=focus.in_table, tables=focus.tables)
+                self._clear_unknown(far=far or focus.viewer, one_line=focus.one_line, tables=focus.tables)
         return focus
 
-    def _clear_text(self, *, in_table: bool = False) -> None:
+    def _clear_text(self, *, one_line: bool = False) -> None:
         """Select all text of the field, and delete it.
 
         Ctrl+A would not do: in Tk on X11, as in Emacs, it moves to the start of the line. Selecting from the very start
         to the very end works in Tk, GTK, Qt and Chromium, in fields of several lines. Fields of one line know the keys
         without Ctrl only in Qt, and elsewhere these keys do no harm. The text is deleted and not typed over, because in
-        Tk a paste does not replace a selection. In the cells of Qt and Swing, the table takes the keys with Ctrl.
+        Tk a paste does not replace a selection. In the cells of Qt and Swing, the table takes the keys with Ctrl. In
+        some programs a menu entry has them, which shows the first record. ``one_line`` leaves them out.
         """
 
         def select() -> None:
-            self._go_to_start(in_table=in_table)
-            self._select_rest(in_table=in_table)
+            self._go_to_start(one_line=one_line)
+            self._select_rest(one_line=one_line)
 
         self._cells.delete(select)
 
@@ -119,17 +120,17 @@ class FieldClearing:
         for _ in range(MOST_SEGMENTS - 1):
             self._press(arrow)
 
-    def _go_to_start(self, *, in_table: bool) -> None:
-        if not in_table:
+    def _go_to_start(self, *, one_line: bool) -> None:
+        if not one_line:
             self._press(keynames.CONTROL, keynames.HOME)
         self._press(keynames.HOME)
 
-    def _select_rest(self, *, in_table: bool) -> None:
-        if not in_table:
+    def _select_rest(self, *, one_line: bool) -> None:
+        if not one_line:
             self._press(keynames.CONTROL, keynames.SHIFT, keynames.END)
         self._press(keynames.SHIFT, keynames.END)
 
-    def _clear_unknown(self, *, far: bool, in_table: bool, tables: Sequence[Box]) -> None:
+    def _clear_unknown(self, *, far: bool, one_line: bool, tables: Sequence[Box]) -> None:
         """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text.
 
         If they have no effect, only another machine's field is cleared, because its answer may be late. ``tables`` are
@@ -141,12 +142,12 @@ class FieldClearing:
                 self._clear_text()
             return
         if found == "text":
-            self._go_to_start(in_table=in_table)
+            self._go_to_start(one_line=one_line)
             # A table that was being edited may have used these keys for itself.
             found = self._confirmed(partial(self._probe.after_start, tables), unlike=("table", "nothing"))
         if found != "text":
             raise InvalidUsage(TABLE)
-        self._cells.delete(partial(self._select_rest, in_table=in_table))
+        self._cells.delete(partial(self._select_rest, one_line=one_line))
 
     @staticmethod
     def _confirmed(probe: Callable[[], Found], unlike: Sequence[Found]) -> Found:

@@ -79,7 +79,7 @@ class Focus:
     ``kind`` is its `Kind`, and ``name`` its name in messages. ``office`` says that it is a cell of a LibreOffice sheet,
     and ``place`` is the name of the cell whose text is open there. ``value`` is the text of an edited cell. ``tells``
     says that the program's accessibility tree was read. ``viewer`` says that the window shows another machine's screen.
-    ``in_table`` says that it is a field of one line in a table, which may use Ctrl with Home and End for itself.
+    ``one_line`` says that it is a field of one line, whose table or window may use Ctrl with Home and End for itself.
     ``empty`` says that it is a field in view that certainly holds no text. ``tables`` are the boxes of the tables with
     a current cell that may be open for editing. ``qt_spin`` says that it is a spin box of Qt, as its date fields are.
     """
@@ -91,7 +91,7 @@ class Focus:
     value: str = ""
     tells: bool = False
     viewer: bool = False
-    in_table: bool = False
+    one_line: bool = False
     empty: bool = False
     tables: tuple[Box, ...] = ()
     qt_spin: bool = False
@@ -167,7 +167,7 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
         cells = [each for each in focused if each.role == "cell"]
         above = [next((up for up in tree.ancestors(each) if up.role in CONTAINERS), None) for each in cells]
         boxes = tuple(each.box for each in above if each is not None and each.on_screen)
-        return Focus("unknown", tells=True, in_table=bool(cells), tables=boxes if all(above) else ())
+        return Focus("unknown", tells=True, one_line=bool(cells), tables=boxes if all(above) else ())
     if focused:
         return Focus("cell" if focused[-1].role == "cell" else "no text", _name(focused[-1]), tells=True)
     return Focus("unknown", tells=True)
@@ -231,8 +231,10 @@ def _field(tree: ElementTree, element: Element) -> Focus:
         return Focus("field", _name(element), tells=True, empty=True)
     # A sheet in a page may receive its keys in an invisible empty field, or report its cells as editable.
     unsure = page is not None and not element.protected and (not element.value or element.role == "cell")
-    in_table = "multi line" not in element.states and any(each.role in CONTAINERS for each in above)
-    return Focus("unknown" if unsure else "field", _name(element), tells=True, in_table=in_table)
+    one_line = "multi line" not in element.states and (
+        any(each.role in CONTAINERS for each in above) or (page is None and "single line" in element.states)
+    )
+    return Focus("unknown" if unsure else "field", _name(element), tells=True, one_line=one_line)
 
 
 def _is_surely_empty(tree: ElementTree, element: Element) -> bool:

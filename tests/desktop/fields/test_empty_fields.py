@@ -9,6 +9,7 @@ import pytest
 
 from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
 from holo_tasks.core.elements.typed_field import EMPTY
+from holo_tasks.core.input import keynames
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.fields.clear_field import FieldClearing
 from holo_tasks.desktop.fields.focused_field import Focus, focus_in
@@ -83,9 +84,36 @@ def test_an_option_of_no_open_list_or_of_one_of_two_takes_no_text() -> None:
 def test_a_field_with_a_text_is_cleared_and_an_empty_one_is_left_alone() -> None:
     pressed: list[object] = []
     clearing: Any = FieldClearing.__new__(FieldClearing)
-    clearing._clear_text = lambda in_table: pressed.append(in_table)
+    clearing._clear_text = lambda one_line: pressed.append(one_line)
     assert focus_in(page(field(value="2026-12-24")), 1).empty is False
     clearing.clear(focus_in(page(field(value="2026-12-24")), 1), far=False, empty=False)
     assert len(pressed) == 1
     clearing.clear(focus_in(page(field()), 1), far=False, empty=False)
     assert len(pressed) == 1
+
+
+@pytest.mark.parametrize(
+    ("states", "in_page", "one_line"),
+    [
+        ({"single line"}, False, True),
+        ({"multi line"}, False, False),
+        (set(), False, False),
+        ({"single line"}, True, False),
+    ],
+    ids=["one line", "several lines", "unknown", "a field of a page"],
+)
+def test_ctrl_home_is_not_pressed_in_a_program_s_field_of_one_line(
+    states: set[str], in_page: bool, one_line: bool
+) -> None:
+    """EasyTAG has Ctrl+Home in its menu for the first file, and shows that file while a field has the keyboard."""
+    above = ("document", "Office", Box(0, 0, 900, 600)) if in_page else ("panel", "", Box(0, 0, 900, 600))
+    shown = tree_of(above)
+    written = field(value="Closed today", states=frozenset({SHOWING, FOCUSED, "editable", *states}))
+    focus = focus_in(replace(shown, elements=(*shown.elements, replace(written, id=2, parent=1))), 1)
+    assert (focus.kind, focus.one_line) == ("field", one_line)
+    pressed: list[tuple[int, ...]] = []
+    clearing: Any = FieldClearing.__new__(FieldClearing)
+    clearing._press = lambda *keys: pressed.append(keys)
+    clearing._cells = type("NoCells", (), {"delete": lambda self, select: select()})()
+    clearing.clear(focus, far=False, empty=False)
+    assert any(keynames.CONTROL in keys for keys in pressed) is not one_line

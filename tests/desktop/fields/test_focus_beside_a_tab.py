@@ -10,12 +10,12 @@ from holo_tasks.desktop.fields.focused_field import focus_in
 
 
 @pytest.mark.parametrize(
-    ("of_cell", "of_list", "kind", "in_table"),
+    ("of_cell", "of_list", "kind", "one_line"),
     [(FOCUSED, "", "unknown", True), (FOCUSED, FOCUSED, "no text", False), ("", "", "no text", False)],
     ids=["an open cell", "the list of tabs has the keyboard", "the tab alone"],
 )
 def test_a_current_tab_has_the_keyboard_with_its_list_or_alone(
-    of_cell: str, of_list: str, kind: str, in_table: bool
+    of_cell: str, of_list: str, kind: str, one_line: bool
 ) -> None:
     def element(place: int, role: str, name: str, parent: int, *states: str) -> Element:
         return Element(place, role, name, frozenset({SHOWING, *states}), Box(0, 0, 99, 20), parent, "people", 7)
@@ -31,4 +31,4 @@ def test_a_current_tab_has_the_keyboard_with_its_list_or_alone(
         (Application("people", 7, "Qt 5.15.8", "walk", 1.0),),
     )
     found = focus_in(tree, 7)
-    assert (found.kind, found.in_table) == (kind, in_table)
+    assert (found.kind, found.one_line) == (kind, one_line)
