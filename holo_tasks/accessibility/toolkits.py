@@ -48,8 +48,8 @@ def variables(command: Sequence[str], environment: Mapping[str, str], added: Col
     """Return the variables with which Java and GTK 2 publish their elements, if their packages are installed.
 
     ``environment`` is the program's environment. Its Java options and GTK modules are kept; a different choice of
-    Java's accessibility class wins. ``added`` has the names of variables that the user set for this program, which stay
-    unchanged. Nothing is returned if ``environment`` has NO_AT_BRIDGE, or for a command in `ELSEWHERE`.
+    Java's accessibility class wins. ``added`` has the names of variables that the user set for this program. An empty
+    one of these stays empty. Nothing is returned if ``environment`` has NO_AT_BRIDGE, or for a command in `ELSEWHERE`.
     """
     found: dict[str, str] = {}
     if environment.get("NO_AT_BRIDGE") or has_other_files(command):
@@ -60,7 +60,7 @@ def variables(command: Sequence[str], environment: Mapping[str, str], added: Col
     modules = environment.get("GTK_MODULES", "")
     if has_gtk2_modules() and "atk-bridge" not in modules:
         found["GTK_MODULES"] = f"{modules}:{GTK2_MODULES}".lstrip(":")
-    return {name: text for name, text in found.items() if name not in added}
+    return {name: text for name, text in found.items() if environment.get(name) or name not in added}
 
 
 def has_other_files(command: Sequence[str]) -> bool:

@@ -109,7 +109,11 @@ def test_options_that_a_person_gave_stay(monkeypatch) -> None:
     theirs = {"JAVA_TOOL_OPTIONS": "-Xmx1g", "GTK_MODULES": "canberra"}
     found = variables(["program"], theirs, ())
     assert found == {"JAVA_TOOL_OPTIONS": f"{JAVA_OPTIONS} -Xmx1g", "GTK_MODULES": "canberra:gail:atk-bridge"}
-    assert variables(["program"], theirs, ["JAVA_TOOL_OPTIONS"]) == {"GTK_MODULES": found["GTK_MODULES"]}
+    assert variables(["program"], theirs, ["JAVA_TOOL_OPTIONS", "GTK_MODULES"]) == found
+    emptied = {"JAVA_TOOL_OPTIONS": "", "GTK_MODULES": ""}
+    assert variables(["program"], emptied, list(emptied)) == {}
+    chosen = {"JAVA_TOOL_OPTIONS": f"-D{CHOICE}=", "GTK_MODULES": "atk-bridge"}
+    assert variables(["program"], chosen, list(chosen)) == {}
     assert variables(["program"], found, ()) == {}
     assert variables(["program"], {"NO_AT_BRIDGE": "1"}, ()) == {}
     assert variables(["/usr/bin/flatpak", "run", "org.x"], {}, ()) == {}
