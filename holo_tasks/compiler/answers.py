@@ -187,13 +187,18 @@ def _possible_reads(leaf: Any, one: RecordedAnswer) -> Iterator[Read]:
         return  # the other texts of the row belong to the recorded item, and may stand in another row for the next one
     for kind in kinds:
         for line in one.sight.lines:
-            said = one.sight.right_of(line.text)
+            said = one.sight.right_of(line.text) if _is_label(line.text) else None
             if said is not None and convert(said, kind) == leaf and templated(line.text, one.values) == line.text:
                 yield Read.model_validate({"right_of": line.text, "as": kind, **(like if kind == "text" else {})})
     for kind in kinds:
         for line in one.sight.lines:
             if pattern := _pattern(line.text.strip(), kind, leaf, one.values):
                 yield Read.model_validate({"line": pattern, "as": kind})
+
+
+def _is_label(text: str) -> bool:
+    """Return whether a text can be a label. Digits without a letter, such as “1,1 (0/152)”, change with the item."""
+    return any(map(str.isalpha, text)) or not any(map(str.isdigit, text))
 
 
 def _cells(leaf: Any, one: RecordedAnswer, kinds: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -60,6 +60,18 @@ def test_a_parameter_name_is_asked_for_only_once() -> None:
     assert asked == [{"name": "Baker Ltd"}, {"city": "Leeds"}]
 
 
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [("1,1 (0/152)", {"line": "(Input/output ?complete)"}), ("Buffer 2", {"right_of": "Buffer 2"})],
+    ids=["the place in a file", "a label with a number"],
+)
+def test_a_message_is_not_read_beside_numbers_that_change(label: str, expected: dict[str, str]) -> None:
+    """A status bar shows the place in the file before its message. The next file has another length."""
+    end = sight(line(label, 10, 380), line("Input/output complete", 200, 380))
+    found = answer_of([RecordedAnswer("Input/output complete", end, {})], befores=[sight(line(label, 10, 380))])
+    assert found.reads["answer"].model_dump(by_alias=True, exclude_defaults=True) == expected
+
+
 def test_an_empty_answer_compiles_to_an_empty_answer() -> None:
     found = answer_of([RecordedAnswer("", sight(line("SAVED", 10, 10)), {})])
     assert (found.content, found.reads, found.unread) == ("", {}, ())
