@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from holo_tasks.core.elements.elements import CELLS, FOCUSED, Element, ElementTree
+from holo_tasks.core.elements.elements import ACTIVE, CELLS, FOCUSED, Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.input import keynames
 from holo_tasks.core.screen.geometry import Box
@@ -92,16 +92,20 @@ class CellCheck:
 
 
 def cells_beside(tree: ElementTree, pid: int) -> dict[Box, str]:
-    """Return the texts of a program's cells, without those at or around the control with the keyboard.
+    """Return the texts of the cells in the window with the keyboard, without those at or around its focused control.
 
-    Qt reports cells that are scrolled out of sight at the places of controls below the table.
+    Cells of a window behind a dialog have their boxes at what the dialog draws. If no control is focused, the cells of
+    all windows count. Qt reports cells that are scrolled out of sight at the places of controls below the table.
     """
     around = {above.id for each in _focused(tree, pid) for above in (each, *tree.ancestors(each))}
+    focused_in = [tree.window_of(each) for each in _focused(tree, pid)]
+    windows = {each.id for each in focused_in if ACTIVE in each.states} or {each.id for each in focused_in}
     at = [each.box for each in _focused(tree, pid) if each.on_screen]
     return {
         each.box: _text(tree, each)
         for each in tree.elements
         if (each.pid == pid and each.role in CELLS and each.on_screen and each.id not in around)
+        and (not windows or tree.window_of(each).id in windows)
         and not any(each.box.intersects(box) for box in at)
     }
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.elements.elements import FOCUSED, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, SHOWING, Element, ElementTree
 from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.input import keynames
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.fields.clear_field import FieldClearing
+from holo_tasks.desktop.fields.emptied_cells import cells_beside
 from holo_tasks.desktop.fields.focused_field import Focus, focus_in
 from tests.support.elements import tree_of
 
@@ -117,3 +118,27 @@ def test_ctrl_home_is_not_pressed_in_a_program_s_field_of_one_line(
     clearing._cells = type("NoCells", (), {"delete": lambda self, select: select()})()
     clearing.clear(focus, far=False, empty=False)
     assert any(keynames.CONTROL in keys for keys in pressed) is not one_line
+
+
+@pytest.mark.parametrize(
+    ("of_window", "of_dialog", "of_cell", "found"),
+    [
+        (set(), {ACTIVE}, set(), ["Events"]),
+        (set(), {ACTIVE}, {FOCUSED}, ["Events"]),
+        (set(), set(), {FOCUSED}, ["Cedar", "Events"]),
+    ],
+    ids=["behind a dialog", "behind a dialog, still focused", "no active window"],
+)
+def test_cells_behind_a_dialog_are_not_taken_for_cells_that_its_field_selects(
+    of_window: set[str], of_dialog: set[str], of_cell: set[str], found: list[str]
+) -> None:
+    """In Gramps, a field's tip was drawn over the places of cells behind the dialog, and the field was not cleared."""
+    shown = tree_of(("table", "People", Box(0, 100, 400, 300)), ("cell", "Cedar", Box(0, 200, 400, 20)))
+    window, table, cell = shown.elements
+    marked = replace(cell, id=3, name="Berg", box=Box(0, 240, 400, 20), parent=1, states=cell.states | of_cell)
+    dialog = replace(window, id=4, role="dialog", states=window.states | of_dialog)
+    text = replace(field(value="Adler"), id=5, box=Box(100, 160, 300, 32), parent=4)
+    events = replace(cell, id=6, name="Events", box=Box(0, 500, 400, 20), parent=4)
+    top = replace(window, states=window.states | of_window)
+    tree = replace(shown, elements=(top, table, replace(cell, parent=1), marked, dialog, text, events))
+    assert sorted(set(cells_beside(tree, 1).values()) - {"Berg"}) == found
