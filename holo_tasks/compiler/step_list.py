@@ -527,8 +527,9 @@ class StepsBuilder(Builder):
 
         After a press that stores a form, its button or its values may be gone. An error leaves them there.
         """
-        first = given[0].sight
-        come = [line for line in first.lines if not any(is_on(sight, line, first) for sight in befores)]
+        first = given[0].sight  # a text that an earlier picture shows was only hidden before the last step
+        earlier = [*befores, *(self.seen[step.before.sha256].sight for _, step in path)]
+        come = [line for line in first.lines if not any(is_on(sight, line, first) for sight in earlier)]
         for text in (line.text for line in come if is_message(line.text) and not is_of_item(line.text, self._private)):
             found = answer_of([replace(given[0], content=text)], befores=befores)
             every = [read_values(found.reads, one.sight, one.values) for one in given]

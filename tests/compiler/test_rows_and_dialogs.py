@@ -489,6 +489,23 @@ def test_an_item_that_a_list_named_before_is_no_evidence_of_the_end(tmp_path: Pa
     assert "gone" in ending, text
 
 
+@pytest.mark.parametrize(("said", "is_read"), [("Birth date", False), ("Person stored", True)])
+def test_a_text_that_a_dialog_hid_is_no_message_at_the_end(tmp_path: Path, said: str, is_read: bool) -> None:
+    """The dialog covers the label *Birth date* of the page, which is there again once the dialog has closed."""
+    begin = page((20, 10, "PEOPLE"), (20, 60, "Ferry"), (400, 60, "Birth date"), (20, 380, "Add"))
+    form_ = [(20, 10, "PEOPLE"), (20, 200, "Given"), (60, 300, "Store")]
+    acts = [
+        Act(begin, click="Add"),
+        Act(page(*form_, fields=[(150, 198, "")]), click="Given"),
+        Act(page(*form_, fields=[(150, 198, "")]), write="Greta"),
+        Act(page(*form_, fields=[(150, 198, "Greta")]), click="Store"),
+    ]
+    end = page((20, 10, "PEOPLE"), (20, 60, "Ferry"), (400, 60, said), (20, 380, "Add"))
+    trace = record(tmp_path, "hidden", "Add a person with this name. Answer done.", acts, end, "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("given=Greta",))
+    assert ("message" in playbook.goals["look-up"].steps[-1].read) is is_read, text
+
+
 @pytest.mark.parametrize(
     ("text", "yes"),
     [
