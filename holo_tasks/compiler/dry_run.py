@@ -12,7 +12,7 @@ from holo_tasks.compiler.steps import actions_of, pressed_places
 from holo_tasks.compiler.targets import hits
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.element_anchors import numbered
-from holo_tasks.core.elements.elements import SHEET, SHOWING, Element, ElementTree
+from holo_tasks.core.elements.elements import FOCUSED, SHEET, SHOWING, Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.playbook import Playbook
@@ -89,6 +89,7 @@ def check_dry_run(
 def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sight) -> ElementTree | None:
     """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before.
 
+    Beside such a check box, the control with the keyboard is there for a step with keys.
     An element of a table has its row's cells beside it, and its column's heading above it.
     """
     tree = _ToldTree()
@@ -109,6 +110,11 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
             for text in cells:
                 tree.add("cell", text, Box(at.x + 5, at.y - 2, 5, 5), above)
         tree.add_alike(facts, at, above, states)
+    if tree.found and step is not None and not step.points and step.element.get("role"):
+        # Without it, this tree would say that no field has the keyboard.
+        facts = step.element
+        above = tree.add("panel", facts.get("within", ""), Box.whole(sight.size), -1)
+        tree.add(facts["role"], facts.get("name", ""), Box(0, 0, 5, 5), above, (SHOWING, FOCUSED))
     return ElementTree(tuple(tree.found), complete=False) if tree.found else None
 
 

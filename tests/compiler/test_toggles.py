@@ -30,3 +30,21 @@ def test_a_press_without_its_element_may_toggle(
     acts = [Act(FORM, at=Point(50, 80)), Act(after, at=Point(210, 210), element=element)]
     _, _, text = compiled(tmp_path, record(tmp_path, "toggle", "Store it as urgent.", acts, done, "done"))
     assert ("it may be a check box" in text) is is_left, text
+
+
+FIND = {"role": "toggle button", "name": "Find", "alike": "1", "application": "Notes", "checked": "no"}
+SEARCH = {"role": "text field", "name": "Search", "alike": "1", "application": "Notes", "empty": "yes"}
+
+
+@pytest.mark.parametrize("element", [SEARCH, {}], ids=["the field is reported", "no element is reported"])
+def test_typing_after_a_toggle_is_compiled(tmp_path: Path, element: dict[str, str]) -> None:
+    """The button *Find* of Gnote opens a field that has the keyboard at once. The state of the button is required."""
+    closed, opened = page((20, 10, "NOTES"), (400, 10, "Find")), page((20, 10, "NOTES"), (400, 10, "Find"))
+    found = page((20, 10, "NOTES"), (400, 10, "Find"), (20, 100, "Found: Berg"))
+    acts = [Act(closed, click="Find", element=FIND), Act(opened, write="Berg", element=element)]
+    trace = record(tmp_path, "find", "Find this note. Answer done.", acts, found, "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("note=Berg",))
+    typing = playbook.goals["look-up"].steps[1]
+    assert "checked: true" in text
+    assert typing.write is not None, text
+    assert (typing.focus is not None) is bool(element), text
