@@ -7,13 +7,12 @@ synonym, another language, a place, a color, an icon, a part of a name.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from holo_tasks.core.elements.elements import CLASS_NAME, Element, ElementTree
+from holo_tasks.core.elements.elements import CLASS_NAME, PLACE_NAME, Element, ElementTree
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.elements.target_words import (
     CHECK_ROLES,
@@ -32,8 +31,6 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point
 
 TAB, COLUMN_HEADER, CELL = "tab", "column header", "cell"
-ADDRESS = re.compile(r"[A-Z]{1,3}[1-9][0-9]{0,6}")
-"""The name of a cell of a sheet."""
 PRESSABLE = PRESSED | FIELD_ROLES | HEADER_ROLES | {"slider", "switch"}
 """Roles of controls that react to a press."""
 WINDOWS = frozenset({"window", "dialog", "alert", "document", "desktop frame", "application", "internal frame"})
@@ -166,7 +163,7 @@ def _is_clear(subject: Subject, at: Point, spot: Spot, named: Control, *, alone:
         return True
     if named.name.strip().isdigit() and not spot.name.isdigit():
         return False
-    if _address(named) and _address(spot):
+    if _are_in_a_sheet(named, spot):
         return True
     return _are_twins(subject, spot, named) or _has_letters(spot.name)
 
@@ -178,7 +175,20 @@ def _has_letters(name: str) -> bool:
 
 def _address(cell: Control | Spot) -> str:
     """Return the address of a cell of a sheet in small letters, as “b7”; empty for anything else."""
-    return cell.name.lower() if cell.role == CELL and ADDRESS.fullmatch(cell.name) else ""
+    return cell.name.lower() if cell.role == CELL and PLACE_NAME.fullmatch(cell.name) else ""
+
+
+def _are_in_a_sheet(one: Control | Spot, other: Control | Spot) -> bool:
+    """Say whether two cells of a sheet are named by their addresses, which have one number in a row.
+
+    Other tables may have such names as codes, as of an order “R101” on shelf “B7”. There the row counts.
+    """
+    if not (_address(one) and _address(other)):
+        return False
+    (column, row), (other_column, other_row) = (PLACE_NAME.sub(r"\1 \2", each.name).split() for each in (one, other))
+    in_row = abs(one.box.center.y - other.box.center.y) <= ALIGNED
+    in_column = abs(one.box.center.x - other.box.center.x) <= ALIGNED
+    return in_row == (row == other_row) and in_column == (column == other_column)
 
 
 def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
@@ -190,7 +200,7 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
     lacking, more = set(subject.words) - set(mine), set(mine) - set(subject.words)
     one, other = "".join(mine), "".join(subject.words)
     are_numbers = all(map(str.isdigit, lacking | more))
-    if one != other and _address(named) and _address(spot):
+    if one != other and _are_in_a_sheet(named, spot):
         return True
     if one == other or (not are_numbers and (one in other or other in one)):
         return False
@@ -229,7 +239,7 @@ def _is_beside(control: Control, at: Point, spot: Spot) -> bool:
         if control.role != COLUMN_HEADER or control.id < 0:  # on a picture, it may be the header of a row
             return in_row or in_column
         return in_column and (at.y >= box.top or spot.role in ITEM_ROLES)
-    if _address(control) and _address(spot):
+    if _are_in_a_sheet(control, spot):
         return False
     if control.role in ITEM_ROLES:  # a button of the row does something else than the row
         return in_row and not (spot.role == "button" and _has_letters(spot.name))

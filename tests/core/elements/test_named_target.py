@@ -423,6 +423,19 @@ def test_an_address_in_another_list_may_be_the_name_of_its_row() -> None:
     assert judged("B4", tree, Point(250, 215)) is None
 
 
+@pytest.mark.parametrize(("words", "at", "named"), [("row R101", 110, ""), ("R102", 130, ""), ("R102", 110, "R102")])
+def test_a_code_like_an_address_may_be_the_name_of_its_row(words: str, at: int, named: str) -> None:
+    """The point is on the shelf of an order. Only the shelf of another order is a contradiction."""
+    tree = placed(
+        element("cell", "R101", Box(100, 100, 100, 20)),
+        element("cell", "B7", Box(200, 100, 100, 20)),
+        element("cell", "R102", Box(100, 120, 100, 20)),
+        element("cell", "C3", Box(200, 120, 100, 20)),
+    )
+    found = judged(words, tree, Point(250, at))
+    assert ("" if found is None else found.named.name) == named
+
+
 @pytest.mark.parametrize(
     ("words", "ends"),
     [
