@@ -140,7 +140,7 @@ def _any_text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str 
     texts = [line.text for line in sight.lines] if reported is None else [reported]
     found = {m[1] for m in (pattern.fullmatch(text.strip()) for text in texts) if m}
     if not found and reported is None:  # OCR may read texts that stand close together as one line or as several
-        found = {m[1] for m in map(pattern.fullmatch, sight.phrases) if m}
+        found = {m[1] for m in sight.match_phrases(pattern)}
     # Two different matches: no value is better than a wrong one.
     return found.pop() if len(found) == 1 else None
 

@@ -147,10 +147,17 @@ class Sight:
         read = (*((line.text, line.box) for line in self.lines), *self._phrases)
         return [box for text, box in read if matches(label, text)]
 
-    @property
-    def phrases(self) -> tuple[str, ...]:
-        """The texts of neighboring lines, joined."""
-        return tuple(text for text, _ in self._phrases)
+    def match_phrases(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+        """Return the matches of a pattern with neighboring lines, joined to a phrase without another neighbor.
+
+        A part of a longer phrase may be a part of its number, or have the end of its label.
+        """
+        matched = [(found, box) for text, box in self._phrases if (found := pattern.fullmatch(text))]
+        return [
+            found
+            for found, box in matched
+            if not any(other != box and other.encloses(box) for _, other in self._phrases)
+        ]
 
     @cached_property
     def _phrases(self) -> tuple[tuple[str, Box], ...]:

@@ -22,3 +22,15 @@ def test_pieces_of_a_line_are_joined_if_they_are_neighbors(left: int, text: str,
     sight = Sight([BUTTON, Line(text, Box(left, 499, 101, 24))], Size(1280, 800))
     found = read_values({"message": MESSAGE}, sight, {})
     assert (None if found is None else found["message"]) == value
+
+
+@pytest.mark.parametrize(
+    ("texts", "value"),
+    [(["Total:", "12"], 12), (["Total:", "1", "234"], None), (["Sub", "Total:", "12"], None)],
+    ids=["a label and its number", "a number in two pieces", "the end of another label"],
+)
+def test_a_part_of_a_phrase_is_no_value(texts: list[str], value: int | None) -> None:
+    lines = [Line(text, Box(10 + 50 * place, 100, 40, 16)) for place, text in enumerate(texts)]
+    wanted = Read.model_validate({"line": r"Total: ?(\d+)", "as": "int"})
+    found = read_values({"total": wanted}, Sight(lines, Size(640, 480)), {})
+    assert (None if found is None else found["total"]) == value
