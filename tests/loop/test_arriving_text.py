@@ -16,14 +16,16 @@ from holo_tasks.loop.read_back import ReadBack
 TYPED = Write(text="B-2007", overwrite=True)
 
 
-async def compared(monkeypatch: pytest.MonkeyPatch, reads: Iterator[tuple[Kind, str]]) -> TypedText:
+async def compared(
+    monkeypatch: pytest.MonkeyPatch, reads: Iterator[tuple[Kind, str]], expected: str = ""
+) -> TypedText:
     """Return the result for a field that reads one after the other give, in place of a program's tree."""
 
     async def compare_in_trees(*_: Any) -> TypedText:
         kind, held = next(reads)
         return TypedText(kind, held=held)
 
-    typed: Any = ReadBack()
+    typed: Any = ReadBack(_expected=expected)
     typed._tree, typed._compare_in_trees = ElementTree(), compare_in_trees
     monkeypatch.setattr(read_back, "AGAIN_S", 0.001)
     found = await typed._compare_by_tree(None, TYPED, None, None)
@@ -52,3 +54,12 @@ async def test_a_text_that_stays_cut_off_is_a_difference(monkeypatch: pytest.Mon
 async def test_another_text_is_a_difference_after_two_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     found = await compared(monkeypatch, iter([("another", "Bern")] * 2))
     assert found.kind == "another"
+
+
+@pytest.mark.parametrize("expected", ["B-20", "*"])
+async def test_a_cut_off_text_that_is_expected_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, expected: str
+) -> None:
+    """A playbook says so in ``shows`` if the recorded field was too short for its text."""
+    found = await compared(monkeypatch, iter([("cut_off", "B-20")] * 2), expected)
+    assert (found.kind, found.held) == ("cut_off", "B-20")
