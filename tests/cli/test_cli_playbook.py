@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
 from holo_tasks.audit import Destination
@@ -24,6 +25,7 @@ from holo_tasks.cli.run_command.earlier_replay import (
 )
 from holo_tasks.cli.run_command.run import _replay, run_command
 from holo_tasks.cli.run_command.settings import Outcome, Replay, Settings
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import SubgoalOpened
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.run_options import RunOptions
@@ -179,6 +181,47 @@ def test_a_replay_that_was_interrupted_is_not_done_again_without_notice(
     assert ("was interrupted" in capsys.readouterr().err) is is_told
     keep_this_replay(first, ANSWERED)
     assert "was done" in (getattr(refusal(of_replay(tmp_path, "refuse")), "message", "")), "the last end counts"
+
+
+def test_a_run_without_a_step_does_not_forget_the_interrupted_one_before(tmp_path: Path) -> None:
+    first = of_replay(tmp_path, "refuse")
+    begin_this_replay(first)
+    before = earlier_replay(first)
+    begin_this_replay(first)
+    keep_this_replay(first, replace(ANSWERED, status="killed", steps=0), before)
+    assert "was interrupted" in getattr(refusal(of_replay(tmp_path, "refuse")), "message", "")
+    keep_this_replay(first, replace(ANSWERED, status="needs_person", steps=2), before)
+    assert refusal(of_replay(tmp_path, "refuse")) is None, "a person was told where it stopped"
+
+
+@pytest.mark.parametrize("begins", [True, False], ids=["lost after its begin", "not taken"])
+async def test_a_run_that_prefect_s_server_lost_may_have_entered_the_item(
+    tmp_path: Path, begins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prefect's server may fail while a goal is worked on. A run that it did not take has done nothing."""
+    from holo_tasks.cli.run_command import flow  # not at import: Prefect reads its settings then
+
+    async def work(*_: object) -> Outcome:
+        raise httpx.UnsupportedProtocol("lost")
+
+    async def begin(body: Any, *_: object) -> None:
+        if not begins:
+            raise httpx.UnsupportedProtocol("not taken")
+        await body.fn("Press it.")
+
+    async def none_noted(*_: object, **__: object) -> list[str]:
+        return []
+
+    async def known(begun: Any, *_: object) -> None:
+        await begun
+
+    changes = {"_claimed": work, "begun_flow_run": begin, "report_noted": none_noted, "await_known_result": known}
+    for name, changed in {**changes, "attempt": lambda: "1"}.items():
+        monkeypatch.setattr(flow, name, changed)
+    desktop: Any = None
+    with pytest.raises(InvalidUsage):
+        await flow.run_goal(of_replay(tmp_path, "refuse"), desktop)
+    assert (refusal(of_replay(tmp_path, "refuse")) is not None) is begins
 
 
 @pytest.mark.parametrize(

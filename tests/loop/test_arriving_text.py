@@ -16,9 +16,7 @@ from holo_tasks.loop.read_back import ReadBack
 TYPED = Write(text="B-2007", overwrite=True)
 
 
-async def compared(
-    monkeypatch: pytest.MonkeyPatch, reads: Iterator[tuple[Kind, str]], expected: str = ""
-) -> TypedText:
+async def compared(monkeypatch: pytest.MonkeyPatch, reads: Iterator[tuple[Kind, str]], expected: str = "") -> TypedText:
     """Return the result for a field that reads one after the other give, in place of a program's tree."""
 
     async def compare_in_trees(*_: Any) -> TypedText:

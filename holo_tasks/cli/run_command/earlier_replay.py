@@ -86,24 +86,19 @@ def begin_this_replay(settings: Settings) -> None:
     _record(settings, lambda replay: begin_replay(settings.store, replay.digest, _now()))
 
 
-def forget_this_replay(settings: Settings) -> None:
-    """Remove the record of a replay that did nothing."""
-    from holo_tasks.safety.records.replays import end_replay
-
-    _record(settings, lambda replay: end_replay(settings.store, replay.digest))
-
-
-def keep_this_replay(settings: Settings, outcome: Outcome) -> None:
+def keep_this_replay(settings: Settings, outcome: Outcome, before: Finished | None = None) -> None:
     """Record the values of a replay that answered. If the database is away, print that they are not recorded.
 
-    The start of a replay that may have entered the item stays on record.
+    The start of a replay that may have entered the item stays on record: this one, or the interrupted one ``before``.
     """
-    from holo_tasks.safety.records.replays import keep_replay
+    from holo_tasks.safety.records.replays import Interrupted, end_replay, keep_replay
 
     if outcome.status == "answered":
         _record(settings, lambda replay: keep_replay(settings.store, replay.digest, _now(), outcome.trace or ""))
-    elif outcome.status not in MAY_HAVE_ACTED or not outcome.steps:
-        forget_this_replay(settings)
+        return
+    may_be_entered = outcome.status in MAY_HAVE_ACTED if outcome.steps else isinstance(before, Interrupted)
+    if not may_be_entered:
+        _record(settings, lambda replay: end_replay(settings.store, replay.digest))
 
 
 def _record(settings: Settings, change: Callable[[Replay], None]) -> None:

@@ -22,6 +22,7 @@ from holo_tasks.agent.limits import before_deadline
 from holo_tasks.agent.open_agent import TITLE_CHARACTERS, open_agent
 from holo_tasks.agent.pursue import pursue
 from holo_tasks.cli.exit import await_known_result
+from holo_tasks.cli.run_command.earlier_replay import begin_this_replay
 from holo_tasks.cli.run_command.live_lines import open_live_lines
 from holo_tasks.cli.run_command.progress import Progress
 from holo_tasks.cli.run_command.settings import GOAL, Outcome, Settings, outcome_of
@@ -71,6 +72,7 @@ async def run_goal(settings: Settings, desktop: Closable) -> Outcome:
         nonlocal begun
         begun = attempt()
         word.cancel()
+        await asyncio.to_thread(begin_this_replay, settings)
         outcome = await _until_stopped(_claimed(settings, desktop))
         ended.append(outcome)
         known.set()

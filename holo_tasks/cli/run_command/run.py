@@ -96,7 +96,7 @@ def run_command(options: argparse.Namespace) -> int:
     finally:
         if server is not None:
             server.stop()
-    keep_this_replay(settings, outcome)
+    keep_this_replay(settings, outcome, before)
     outcome = replace(outcome, done_before=before)
     return _print_outcome(outcome, as_json=options.json, replayed=options.playbook is not None)
 
@@ -306,15 +306,9 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
             await asyncio.to_thread(server.wait)
         desktop = await coming_up
         late.cancel()
-        from holo_tasks.cli.run_command.earlier_replay import begin_this_replay, forget_this_replay
         from holo_tasks.cli.run_command.flow import run_goal
 
-        await asyncio.to_thread(begin_this_replay, settings)
-        try:
-            return await run_goal(settings, desktop)
-        except InvalidUsage:
-            await asyncio.to_thread(forget_this_replay, settings)
-            raise
+        return await run_goal(settings, desktop)
     finally:
         late.cancel()
         coming_up.cancel()
