@@ -16,10 +16,11 @@ from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of
-from holo_tasks.compiler.targets import Shown, is_of_item, templated
+from holo_tasks.compiler.targets import Shown, is_of_item, templated, without_ellipsis
 from holo_tasks.compiler.titles import windows_of
 from holo_tasks.compiler.variants import with_variants
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.input.pressed_elements import BUTTONS
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
@@ -146,7 +147,7 @@ class Builder:
         """
         every = zip(self.recordings, self.parameters.values, strict=True)
         found = dict.fromkeys(templated(label, values) for one, values in every for label in one.press_once)
-        if own := next((label for label in found if is_of_item(label, self._private)), ""):
+        if own := next((label for label in found if is_of_item(without_ellipsis(label), self._private)), ""):
             raise InvalidUsage(
                 f"The label of the control that has the effect contains a value of the item (press_once {own!r}): name "
                 "the parameter by --param NAME=VALUE."
@@ -302,9 +303,15 @@ class Builder:
             )
 
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether a target's words are a value of the item. One character, such as a grade, is it if alone."""
+        """Return whether a target's words are a value of the item. One character, such as a grade, is it if alone.
+
+        A button with an ellipsis at its end opens a dialog. No column has cut it off.
+        """
         short = {str(value) for one in self.recordings for value in one.data.values() if len(str(value)) == 1}
-        return any(text in short or is_of_item(text, self._private) for text in target_texts(do))
+        targets = [target for action in do for target in action.values() if isinstance(target, dict)]
+        names = {target.get(key) for target in targets if target.get("role") in BUTTONS for key in ("name", "text")}
+        texts = [without_ellipsis(text) if text in names else text for text in target_texts(do)]
+        return any(text in short or is_of_item(text, self._private) for text in texts)
 
     def _shown(self, visit: Visit, step: RecordedStep) -> Shown:
         """Return the pictures before a step in all recordings that did it. That of the visit itself comes first."""

@@ -159,6 +159,11 @@ def shown_part(text: str) -> str:
     return shown if rest and len(shown) >= LEAST_SHOWN else ""
 
 
+def without_ellipsis(text: str) -> str:
+    """Return a text without the ellipsis at its end."""
+    return text.rstrip(" .…")
+
+
 def is_of_words(target: Target) -> bool:
     """Return whether a target is found by its own text only."""
     return target.text is not None and not target.is_named and not target.relations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,8 @@ from holo_tasks.compiler.steps import _may_be
 from holo_tasks.compiler.targets import is_of_item, templated
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision.screen_text import Line, Sight
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, page, record
 
 
 @pytest.mark.parametrize(
@@ -73,3 +76,19 @@ def test_a_name_that_a_narrow_column_cut_off_is_still_that_of_its_element(text: 
 def test_a_row_with_a_name_that_was_cut_off_is_no_label() -> None:
     line = Line("Cedar ... olduser", Box(0, 0, 200, 20))
     assert not is_label(line, Sight([line], Size(400, 300)), {}, [])
+
+
+@pytest.mark.parametrize(
+    ("role", "press_once", "by_model"), [("button", ["New..."], False), ("cell", [], True)], ids=["a button", "a cell"]
+)
+def test_a_button_with_an_ellipsis_is_no_beginning_of_a_value(
+    tmp_path: Path, role: str, press_once: list[str], by_model: bool
+) -> None:
+    """A cell with these words may show the beginning of the recorded item's city."""
+    jobs = page((20, 10, "ALL JOBS"), (20, 200, "New..."))
+    form = page((20, 10, "THE JOB"), (20, 100, "New York"), (20, 300, "Save"))
+    new = Act(jobs, click="New...", element={"role": role, "name": "New...", "alike": "1", "dialogs": "0"})
+    steps, end = [new, Act(form, click="Save")], page((20, 10, "ALL JOBS"), (20, 380, "Job is saved"))
+    trace = record(tmp_path, "ellipsis", "Add a job in New York.", steps, end, "done", press_once=press_once)
+    _, _, text = compiled(tmp_path, trace, params=("city=New York",))
+    assert ("its target is a value of the recorded item" in text) is by_model
