@@ -159,6 +159,8 @@ def test_the_same_values_are_refused_the_second_time_unless_the_user_wants_them_
         pytest.param("killed", 3, True, id="it was stopped after an action"),
         pytest.param("killed", 0, False, id="it was stopped before its first action"),
         pytest.param("desktop_failed", 3, True, id="its program died after an action"),
+        pytest.param("refused", 3, True, id="a rule refused a step after an action"),
+        pytest.param("refused", 1, False, id="a rule refused its first step"),
         pytest.param("needs_person", 3, False, id="a person was told where it stopped"),
         pytest.param("answered", 3, False, id="it answered"),
     ],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from holo_tasks.safety.records.ledger import Finished
 
-MAY_HAVE_ACTED = frozenset({"killed", "limit", "model_failed", "desktop_failed", "unavailable"})
+MAY_HAVE_ACTED = frozenset({"killed", "limit", "refused", "model_failed", "desktop_failed", "unavailable"})
 """Statuses of runs that ended at any step, perhaps between the effect of a step and its answer."""
 _PARTS = re.compile(r"""[^\s=;|&<>()'"]+""")
 """The words of a shell's command line, and the value of an option or a variable after its equals sign."""
@@ -96,7 +96,8 @@ def keep_this_replay(settings: Settings, outcome: Outcome, before: Finished | No
     if outcome.status == "answered":
         _record(settings, lambda replay: keep_replay(settings.store, replay.digest, _now(), outcome.trace or ""))
         return
-    may_be_entered = outcome.status in MAY_HAVE_ACTED if outcome.steps else isinstance(before, Interrupted)
+    done = outcome.steps - (outcome.status == "refused")  # nothing was done in the refused step
+    may_be_entered = outcome.status in MAY_HAVE_ACTED if done else isinstance(before, Interrupted)
     if not may_be_entered:
         _record(settings, lambda replay: end_replay(settings.store, replay.digest))
 
