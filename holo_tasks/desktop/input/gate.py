@@ -95,10 +95,10 @@ class Gate(Interrupt):
             raise PolicyRefused("The input is not what was permitted: the permit is for another gesture.")
         if not math.isfinite(input_permit.expires_s):
             raise PolicyRefused("The permit for this input has no time of expiry.")
+        if input_permit in self._used:  # before the time is checked, because its input was sent
+            raise PolicyRefused("The permit for this input was used before: it is good once.")
         self._pressed = False
         self._check_time(input_permit)
-        if input_permit in self._used:
-            raise PolicyRefused("The permit for this input was used before: it is good once.")
         self._used = {used for used in self._used if used.expires_s > now}
         self._used.add(input_permit)
         self._slip = input_permit

@@ -302,6 +302,20 @@ def test_a_lease_is_not_extended_by_the_machines_sleep(monkeypatch: pytest.Monke
         gate.motion()
 
 
+def test_a_slip_that_was_used_and_has_expired_is_not_one_whose_input_was_not_sent() -> None:
+    page = SharedFlags(SharedFlags.create())
+    gate = gates.Gate(page)
+    gate._served = gates.Served("run", time.monotonic(), Path())  # without the thread that watches for kill requests
+    page.renew(boot_s() + 60)
+    slip = InputPermit(gesture_digest(Click(SPOT)), time.monotonic() + 0.2)
+    gate.admit(Click(SPOT), slip)
+    gate.leave()
+    while time.monotonic() < slip.expires_s:
+        time.sleep(0.01)
+    with pytest.raises(PolicyRefused, match="used before"):
+        gate.admit(Click(SPOT), slip)
+
+
 async def test_no_button_stays_pressed_for_a_late_lease(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     before = len(served.inputs.sent())
     for lease_s in (0.12, 0.14, 0.16, 0.18) * 3:  # on a busy machine a short lease ends before the gesture begins
