@@ -506,8 +506,9 @@ def _names_around(tree: ElementTree, element: Element) -> Iterator[str]:
     """
     if element.role not in WRITTEN_INTO:
         return
-    yield from (each.name for each in tree.ancestors(element) if each.name and each.box == element.box)
-    beside = (each for each in tree.elements if each.role in TEXTS and each.parent == element.parent)
+    above = tree.ancestors(element)
+    yield from (each.name for each in above if each.name and each.box == element.box)
+    beside = (each for each in tree.children(above[0]) if each.role in TEXTS) if above else ()
     yield from (each.name for each in beside if each.name and each.on_screen and element.box.encloses(each.box))
 
 
