@@ -7,9 +7,13 @@ from dataclasses import replace
 
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
+from holo_tasks.core.elements.element_anchors import OPTIONS, TWO_STATES
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.values import Value
-from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.vision.screen_text import Line, Sight, plain
+
+CHOICES = TWO_STATES | OPTIONS | {"combo box"}
+"""Roles of controls that choose a value."""
 
 
 def without_options(
@@ -18,22 +22,27 @@ def without_options(
     """Return a picture of a step without the texts that this step or a later one presses to choose a value.
 
     Such a text holds the value where the press finds it. OCR may join it with the options beside it. A value with a
-    digit is an item's key, which may be pressed in a list and be the heading of a form.
+    digit is an item's key, which may be pressed in a list and be the heading of a form. So is a value that is pressed
+    on another control than one of `CHOICES`, or that stands alone where the program reports no control.
     """
     pressed = [
         (point, value)
         for one in recording.steps[recording.steps.index(step) :]
         if one.tool == "click"
         for point in one.points
-        for value in _options_at(point, seen[one.before.sha256].sight, values)
+        for value in _options_at(point, one, seen[one.before.sha256].sight, values)
     ]
     return replace(sight, lines=[line for line in sight.lines if not any(_holds(line, *each) for each in pressed)])
 
 
-def _options_at(point: Point, sight: Sight, values: Mapping[str, Value]) -> list[str]:
-    """Return the values without a digit that a picture shows at a point."""
+def _options_at(point: Point, step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> list[str]:
+    """Return the values without a digit that a picture shows at the point of a step that chooses one."""
+    role = step.element.get("role", "")
+    if role and role not in CHOICES:
+        return []
     said = [str(value) for value in values.values() if str(value) and not any(map(str.isdigit, str(value)))]
-    return [value for value in said if any(_holds(line, point, value) for line in sight.lines)]
+    there = [(value, line) for value in said for line in sight.lines if _holds(line, point, value)]
+    return [value for value, line in there if role or plain(line.text) != plain(value)]
 
 
 def _holds(line: Line, point: Point, value: str) -> bool:

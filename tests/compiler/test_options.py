@@ -39,6 +39,19 @@ def test_a_row_of_options_is_no_effect(tmp_path: Path, row: str, at: Point, requ
     assert required in first
 
 
+@pytest.mark.parametrize("element", [{}, {"role": "link", "name": "Anna Berg", "alike": "1", "dialogs": "0"}])
+def test_a_heading_that_a_later_step_presses_names_the_item(tmp_path: Path, element: dict[str, str]) -> None:
+    """Without it, the form of another customer would be approved."""
+    customers = page((20, 10, "ALL CUSTOMERS"), (20, 100, "Anna Berg"))
+    form = page((20, 10, "CUSTOMER"), (20, 60, "Anna Berg"), (20, 200, "Approve"))
+    approved = page((20, 10, "CUSTOMER"), (20, 60, "Anna Berg"), (20, 160, "Approved now"))
+    steps = [Act(customers, click="Anna Berg"), Act(form, click="Approve")]
+    steps += [Act(approved, click="Anna Berg", element=element)]
+    trace = record(tmp_path, "heading", "Approve Anna Berg.", steps, page((20, 380, "Customer is approved")), "done")
+    _, _, text = compiled(tmp_path, trace, params=("name=Anna Berg",))
+    assert "- before: '{name}'\n        click: {text: Approve" in text
+
+
 @pytest.mark.parametrize(("option", "required"), [("O Low", False), ("My Low", True)])
 def test_a_text_with_the_mark_of_an_option_is_no_effect(tmp_path: Path, option: str, required: bool) -> None:
     """OCR reads the circle of the chosen option in another way."""
