@@ -31,7 +31,7 @@ async def compared(monkeypatch: pytest.MonkeyPatch, reads: Iterator[tuple[Kind, 
     return found
 
 
-@pytest.mark.parametrize("part", [("cut_off", "B"), ("lost", "B20"), ("empty", "")])
+@pytest.mark.parametrize("part", [("cut_off", "B"), ("lost", "B20"), ("lost", " "), ("empty", "")])
 async def test_a_text_that_arrives_late_is_no_difference(
     monkeypatch: pytest.MonkeyPatch, part: tuple[Kind, str]
 ) -> None:
