@@ -178,6 +178,7 @@ def test_a_replay_that_was_interrupted_is_not_done_again_without_notice(
     if is_told:
         assert second is not None
         assert (second.exit_code, second.trace) == (11, None)
+        assert "is still running" in second.message, "it may run in another terminal"
         assert json.loads(second.to_json(replayed=True))["done_before"]["time"]
     assert refusal(of_replay(tmp_path, "tell")) is None
     assert ("was interrupted" in capsys.readouterr().err) is is_told

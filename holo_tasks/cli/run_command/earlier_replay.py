@@ -66,9 +66,8 @@ def refused(replay: Replay, found: Finished) -> Outcome | None:
     from holo_tasks.safety.records.replays import Interrupted
 
     if isinstance(found, Interrupted):
-        done = (
-            f"This playbook began with the same values at {found.result} and was interrupted, so the item may be there."
-        )
+        done = f"This playbook began with the same values at {found.result}. "
+        done += "It is still running, or it was interrupted and the item may be there."
     else:
         done = f"This playbook was done with the same values at {found.result}. Trace: {found.trace}."
     if replay.again == "tell" or replay.repeats:
