@@ -186,7 +186,7 @@ LINE = [START, END, DELETED]
     ("focus", "pressed"),
     [
         (Focus("field"), WHOLE),
-        (Focus("field", in_table=True), LINE),
+        (Focus("field", one_line=True), LINE),
         (Focus("field", empty=True), []),
         (Focus("cell"), []),
         (Focus("edited cell"), [(keynames.ESC,)]),
@@ -219,7 +219,7 @@ TABLE = "The arrow keys select whole cells"
     ("focus", "found", "far", "said", "pressed"),
     [
         (Focus("unknown"), ("text", "text"), False, "", WHOLE),
-        (Focus("unknown", in_table=True), ("text", "text"), False, "", LINE),
+        (Focus("unknown", one_line=True), ("text", "text"), False, "", LINE),
         (Focus("unknown"), ("table", "text", "text"), False, "", WHOLE),  # drawn late
         (Focus("unknown"), ("table", "table"), False, TABLE, []),
         (Focus("unknown"), ("nothing",), False, "", []),

@@ -107,9 +107,9 @@ def test_only_a_cell_of_an_office_sheet_whose_text_is_closed_is_an_office_cell()
 
 def test_a_field_of_one_line_in_a_table_is_known() -> None:
     table = ("table", 0)
-    assert focus_in(shown(table, ("text field", 1, FOCUSED, EDITABLE)), PID).in_table
-    assert not focus_in(shown(table, ("text field", 1, FOCUSED, EDITABLE, WIDE)), PID).in_table
-    assert not focus_in(shown(table, FIELD), PID).in_table
+    assert focus_in(shown(table, ("text field", 1, FOCUSED, EDITABLE)), PID).one_line
+    assert not focus_in(shown(table, ("text field", 1, FOCUSED, EDITABLE, WIDE)), PID).one_line
+    assert not focus_in(shown(table, FIELD), PID).one_line
 
 
 def test_the_control_is_named_and_that_of_another_process_is_left_out() -> None:
