@@ -91,6 +91,7 @@ ROOM, AROUND = 8, 3
 MOST_OF, HIGH = 0.6, 60
 KEPT = 2048
 """Number of places whose text is cached by their pixels."""
+_AFTER_ELLIPSIS = re.compile(r"(?<=…)\s|(?<=\.\.)\s")
 _SHORTCUT = re.compile(r"(?:ctrl|shift|alt|super|meta|cmd|f\d+|.*\+.*|\W+|\d+)", re.IGNORECASE)
 
 
@@ -392,8 +393,11 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
     """Return whether the text read on an element clearly differs from its name.
 
     ``also`` is a text that may be written on it instead. ``others`` are the texts of other elements: a better fit with
-    any such text is a contradiction. A field may contain any text.
+    any such text is a contradiction. A field may contain any text. OCR may read the text of the next cell after the
+    ellipsis of a cell whose column is too narrow.
     """
+    if element.role == "cell":
+        read = _AFTER_ELLIPSIS.split(read)[0]
     shows = element.role in WRITTEN_ON and bool(element.name)
     own = max(fit(text, read) for text in (*_texts(element), also))
     if own >= LIKENESS:

@@ -12,7 +12,7 @@ from holo_tasks.core.elements.elements import SHEET, SHOWING, TOO_LATE, Element,
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
-from holo_tasks.vision.element_check import ElementCheck, _is_beside, agrees, fit
+from holo_tasks.vision.element_check import ElementCheck, _is_beside, agrees, contradicts_name, fit
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.elements import tree_of
 
@@ -260,6 +260,14 @@ def test_without_ocr_blank_pixels_still_contradict_an_element(monkeypatch: pytes
     monkeypatch.setattr(element_check, "can_read", lambda: False)
     assert said(("button", "Don't save", SAVE)) == ""
     assert "shows nothing" in said(("button", "Save flag", GROUND))
+
+
+def test_the_text_of_the_next_cell_may_follow_the_ellipsis_of_a_narrow_cell() -> None:
+    for read, expected in (("Cedar ... olduser", False), ("Cedar… olduser", False), ("Berg Sh... olduser", True)):
+        for role in ("cell", "button"):
+            tree = tree_of((role, "Cedar Foods", SAVE), ("cell", "Berg Shipping", KEEP))
+            found = contradicts_name(tree.elements[1], read, ["Berg Shipping"])
+            assert found is (expected or role == "button"), (read, role)
 
 
 def test_names_fit_variants_of_themselves_only() -> None:
