@@ -25,11 +25,11 @@ from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader
 
 KEY = "give each item a key (`run --token`, or key= of a sub-goal), or compile a probe"
-AGAIN = f"the playbook does not know whether an item was done before: if its steps change something, {KEY}"
-FIRST_SCREEN = f"the playbook looks for an earlier item on its first screen only: if items may be out of view, {KEY}"
+AGAIN = f"a second run repeats an item that was done before; if the steps change something, {KEY}"
+FIRST_SCREEN = f"the playbook looks for an earlier item on its first screen only; if items may be out of view, {KEY}"
 REPEATS = (
-    "`holo-tasks run` says whether it did the same values before, and does them again: to prevent it, write "
-    f"`again: refuse` into the file, or {KEY}"
+    "a second run of the same values prints a warning and repeats them; to prevent this, write `again: refuse` into "
+    f"the file, or {KEY}"
 )
 
 
@@ -126,7 +126,7 @@ def _written(out: Path, text: str, pictures: Sequence[Path] = ()) -> Path | None
 
 
 def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
-    said = [f"{made.steps} steps; parameters: {', '.join(made.parameters) or 'none'}"]
+    said = [f"{_count(made.steps, 'step')}; parameters: {', '.join(made.parameters) or 'none'}"]
     said += [
         f"a loop over the list {name!r}, with {', '.join(kinds)} for each item" for name, kinds in made.lists.items()
     ]
@@ -138,9 +138,9 @@ def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
         said += _told_of_repetition(out, made.goal)
     said += [f"step {one.step} takes the model: {one.why}" for one in made.by_model]
     if made.left_out:
-        said.append(f"{made.left_out} steps of the runs were detours and are left out")
+        said.append(f"left out as detours: {_count(made.left_out, 'recorded step')}")
     if made.astray:
-        said.append(f"{made.astray} runs took another way than the others and are left out")
+        said.append(f"left out because of another path than the others: {_count(made.astray, 'run')}")
     if made.pictures:
         said.append(f"some targets are found by pictures, in these colors: {', '.join(made.pictures)}")
     if made.unread:
@@ -148,6 +148,10 @@ def _advice(made: Compiled, out: Path, kept: Path | None) -> list[str]:
     if kept is not None:
         said.append(f"the previous playbook is kept in {kept}")
     return said
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _told_of_repetition(file: Path, name: str) -> list[str]:
