@@ -48,9 +48,9 @@ POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])"
 """A position among several in brackets, in the words of some languages."""
 CAPTIONS = 3
 """The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""
-OWN, FAR = 4, 6
-"""By how many pixels OCR's box of a field's own text may begin left of the field, and how many heights away from its
-field a text is surely no label if another text begins there."""
+OWN, FAR = 0.25, 6
+"""By how many of its heights OCR's box of a field's own text may begin left of the field, and how many heights away
+from its field a text is surely no label if another text begins there."""
 MOST_CHANGED = 0.9
 """The share of a box that changes if a press closes it."""
 MOST_ANCHORS = 12
@@ -264,7 +264,7 @@ def _descriptions(
     pressed = _pressed_lines(near, point)
     pressed = [line for line in pressed if without_icon(line.text).isascii() or has_words(line, near)]
     for line in pressed:
-        if _is_row_of_captions(line, point, values):
+        if _is_row_of_captions(line, point, values) or _is_row_of_options(line.text, values):
             continue
         words = templated(without_mark(line.text), values)
         words = words if "{" in words else without_icon(words)
@@ -348,6 +348,17 @@ def _is_row_of_captions(line: Line, point: Point, values: Mapping[str, Value]) -
     return has_captions(line, values) and 4 * abs(point.x - line.box.center.x) > line.box.width
 
 
+def _is_row_of_options(text: str, values: Mapping[str, Value]) -> bool:
+    """Return whether OCR joined several options to one word, as in ``PriorityLowNormalHigh``, and one is a value.
+
+    A replay presses the middle of a text, which may be another option. Chinese words have no spaces between them.
+    """
+    words = {str(value) for value in values.values() if not any(map(str.isdigit, str(value)))}
+    found = (each for word in words if word for each in re.finditer(re.escape(word), text))
+    beside = (text[: each.start()][-1:] + text[each.end() :][:1] for each in found)
+    return any(sign.lower() != sign.upper() for signs in beside for sign in signs)
+
+
 def has_captions(line: Line, values: Mapping[str, Value]) -> bool:
     """Return whether a text looks like several captions: some words, each with a capital, and no value of the item."""
     words = line.text.split()
@@ -382,12 +393,12 @@ def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:
     """Return whether words are between a text and a field, so that the text is no label of the field.
 
     Words that begin left of a field are its label, even if the outline of the field includes most of them.
-    If the text is near the field, words that begin up to ``OWN`` pixels left of the field are the field's own text.
+    If the text is near the field, words that begin up to ``OWN`` heights left of the field are the field's own text.
     """
     if _is_left(label.box, field):
         is_far = field.left - label.box.right > FAR * label.box.height
-        edge = field.left - (0 if is_far else OWN)
-        there = (line for line in lines if label.box.right <= line.box.left < edge)
+        own = 0.0 if is_far else OWN
+        there = (line for line in lines if label.box.right <= line.box.left < field.left - own * line.box.height)
         return any(field.top <= line.box.center.y <= field.bottom and has_words(line, lines) for line in there)
     return any(
         label.box.center.y < line.box.center.y < field.top

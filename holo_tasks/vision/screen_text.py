@@ -384,18 +384,24 @@ def _without_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
 
 
+_SMALL_CAPITALS = str.maketrans("cjkopsuvwxyz", "CJKOPSUVWXYZ")
+"""Small letters that look like their capitals. OCR takes one for the other in a short text such as ``J-2012``."""
+
+
 @lru_cache(maxsize=16_384)
 def likeness(label: str, text: str) -> float:
     """Return from 0 to 1 how well a text fits a label.
 
-    ``*`` matches any text. Spaces and punctuation are ignored. A label in capitals matches capitals only; other labels
-    match any case. Letters may differ a little, digits may not.
+    ``*`` matches any text. Spaces and punctuation are ignored. A label in capitals matches capitals only, but one with
+    digits also small letters that look like capitals. Other labels match any case. Letters may differ a little, digits
+    may not.
     """
     capitals = label.upper() == label
+    drawn = text.translate(_SMALL_CAPITALS) if capitals and digits(label) else text
     if "*" in label:
         pieces = [plain(piece, capitals) for piece in label.split("*")]
-        return 1.0 if _with_gaps(pieces).fullmatch(plain(text, capitals)) else 0.0
-    if capitals and text.upper() != text:
+        return 1.0 if _with_gaps(pieces).fullmatch(plain(drawn, capitals)) else 0.0
+    if capitals and drawn.upper() != drawn:
         return 0.0
     wanted, seen = plain(label), plain(text)
     if not wanted or digits(wanted) != digits(seen):

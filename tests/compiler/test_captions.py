@@ -12,6 +12,7 @@ from PIL import Image
 from holo_tasks.compiler.marks import is_on
 from holo_tasks.compiler.pictures import Pictures, _caption_at
 from holo_tasks.compiler.recording import Picture
+from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.vision.screen_text import Line, Sight
 
@@ -78,3 +79,28 @@ def test_an_icon_that_nearly_touches_a_line_is_cut_out(tmp_path: Path, line_at: 
     widths = [Image.open(BytesIO(data)).width for data in drawings]
     assert widths, "the icon has a picture"
     assert (widths[0] > 20) is is_whole, "its strokes belong together if nothing else is near"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_described"),
+    [
+        ("PriorityLowNormalHigh", False),
+        ("LowNormal", False),
+        ("Low", True),
+        ("Priority: Low", True),
+        ("Low (seldom)", True),
+        ("客户王伟", True),
+    ],
+)
+def test_an_option_that_ocr_joined_to_others_is_not_pressed_in_their_middle(text: str, *, is_described: bool) -> None:
+    shown = Sight((Line(text, Box(195, 228, 229, 24)),), Size(800, 600))
+    found = target_at(Point(290, 240), shown, {"priority": "Low", "client": "王伟"})
+    assert (found is not None) is is_described, found
+
+
+@pytest.mark.parametrize(("left", "label"), [(249, "State"), (243, None)])
+def test_the_text_of_a_chooser_may_begin_a_little_left_of_it(left: int, label: str | None) -> None:
+    lines = Line("State", Box(195, 201, 46, 26)), Line("open", Box(left, 202, 45, 26))
+    sight = Sight(lines, Size(800, 600), colored_fields=(Box(254, 204, 162, 20),))
+    found = target_at(Point(341, 213), sight, {}, typed=False, words="State")
+    assert (found.field if found is not None else None) == label

@@ -293,6 +293,20 @@ def test_letters_that_ocr_adds_or_misses_make_no_other_text(label: str, read: st
     assert matches(label, read)
 
 
+@pytest.mark.parametrize(
+    ("label", "read", "is_same"),
+    [
+        ("J-2012", "j-2012", True),
+        ("*J-2012*", "j-2012", True),
+        ("A-2012", "a-2012", False),
+        ("NOTES", "notes", False),
+        ("SOS", "sos", False),  # a label without a digit may be a heading in capitals
+    ],
+)
+def test_ocr_may_take_a_capital_of_a_key_for_a_small_letter(label: str, read: str, *, is_same: bool) -> None:
+    assert matches(label, read) is is_same
+
+
 def test_a_label_that_is_not_on_the_screen_needs_no_reading_of_the_whole_picture() -> None:
     class Unread(tuple[Line, ...]):
         def __iter__(self) -> Iterator[Line]:
