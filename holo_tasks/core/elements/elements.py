@@ -197,7 +197,7 @@ class ElementTree:
         Exact matches of the name count first. Without any, names are compared without case, spaces and trailing
         punctuation. A ``*`` matches anything, and nothing else matches a part of a name: “Save” does not match “Don't
         save”. Several results mean that the description is ambiguous. With ``hidden``, elements off the screen count as
-        well.
+        well. The chosen option of a closed combo box counts only if no other element matches.
         """
         wanted = None if role is None else role_of(role)
         found = [
@@ -205,7 +205,8 @@ class ElementTree:
             for element in self._within(within)
             if (hidden or element.on_screen) and (wanted is None or element.role == wanted)
         ]
-        return found if name is None else _best_named(found, name)
+        named = found if name is None else _best_named(found, name)
+        return [each for each in named if each.id not in self._folded] or named
 
     def fields(self, role: str) -> list[Element]:
         """Return the fields of this role on the screen that accept text, whatever their names are."""
@@ -218,21 +219,29 @@ class ElementTree:
 
         It is the smallest element of the topmost window, and the deepest of several equal ones. The page of a browser
         below a modal dialog or below the open list of a combo box does not count, nor do the elements below a popup.
+        A press on a closed combo box is not one on its chosen option.
         """
         found: Element | None = None
         over = self._modal_dialogs_at(point)
-        lifted = self._popup_at(point, over) or self._open_option_at(point, over)
+        option = self._open_option_at(point, over)
+        lifted = self._popup_at(point, over) or option
         inside = set() if lifted is None else {lifted.id, *(each.id for each in self.below(lifted))}
         for element in self.elements:
             if lifted is not None and self._tops[element.id] == self._tops[lifted.id] and element.id not in inside:
                 continue
             if not (element.on_screen and element.box.contains(point)) or pid not in (None, element.pid):
                 continue
+            if element.id in self._folded:
+                continue
             if element.id < over.get(self._tops[element.id], 0):
                 continue
             if found is None or self._tops[element.id] != self._tops[found.id] or element.box.area <= found.box.area:
                 found = element
-        return self._in_empty_window(found, point) if found is not None and found.id in self._empty_windows else found
+        if found is None or found.id not in self._empty_windows:
+            return found
+        # Chromium publishes the options of an open list in the window of its page.
+        is_of_window = option is not None and option.pid == found.pid and found.box.contains(option.box.center)
+        return option if is_of_window else self._in_empty_window(found, point)
 
     def _popup_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
         """Return the last popup at a point. Swing draws its popups over the other elements of the same window.
@@ -252,6 +261,17 @@ class ElementTree:
         parts = (part for menu in menus for part in (menu, *self.below(menu)))
         inside = (each for each in parts if each.on_screen and each.box.contains(point))
         return min(inside, key=lambda each: (each.box.area, -each.id), default=window)
+
+    @cached_property
+    def _folded(self) -> frozenset[int]:
+        """The ids of the options that closed combo boxes report at their own places, as Chromium does of the chosen one.
+
+        An option elsewhere is in an open list, even if the state of its combo box is late.
+        """
+        boxes = (each for each in self.elements if each.role == "combo box" and each.on_screen)
+        closed = [each for each in boxes if "expandable" in each.states and "expanded" not in each.states]
+        inside = ((box, each) for box in closed for each in self.below(box) if each.role in ("list item", "menu item"))
+        return frozenset(each.id for box, each in inside if each.on_screen and box.box.encloses(each.box))
 
     @cached_property
     def _empty_windows(self) -> frozenset[int]:

@@ -272,6 +272,65 @@ def test_an_empty_window_shows_the_menu_that_has_its_place(name: str, pid: int, 
     assert found.name == pressed
 
 
+def chooser(state: str, chosen: Box, waiting: Box, *more: Element) -> ElementTree:
+    """Return the tree of a page with a list of options, as Chromium publishes it."""
+    return ElementTree(
+        (
+            element(0, "window", "Page", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "combo box", "State", Box(48, 20, 118, 19), 0, "expandable", state),
+            element(2, "menu", "", NOWHERE, 1),
+            element(3, "menu item", "open", chosen, 2, "selectable"),
+            element(4, "menu item", "waiting", waiting, 2, "selectable"),
+            element(5, "text field", "Mechanic", Box(48, 60, 60, 10)),
+            *more,
+        )
+    )
+
+
+CHOSEN, FIRST, SECOND = Box(48, 20, 118, 10), Box(49, 40, 97, 24), Box(49, 64, 97, 24)
+
+
+@pytest.mark.parametrize(
+    ("state", "chosen", "at", "pressed"),
+    [
+        pytest.param("enabled", CHOSEN, Point(100, 25), "State", id="closed"),
+        pytest.param("expanded", FIRST, Point(100, 50), "open", id="open"),
+        pytest.param("enabled", FIRST, Point(100, 50), "open", id="open, with a late state"),
+        pytest.param("expanded", CHOSEN, Point(100, 25), "open", id="open over the box"),
+    ],
+)
+def test_a_press_on_a_closed_combo_box_is_not_one_on_its_option(
+    state: str, chosen: Box, at: Point, pressed: str
+) -> None:
+    found = chooser(state, chosen, NOWHERE).at(at)
+    assert found is not None
+    assert found.name == pressed
+
+
+def test_the_option_of_a_closed_combo_box_comes_after_that_of_an_open_list() -> None:
+    other = element(6, "menu item", "open", Box(200, 60, 97, 24))
+    tree = chooser("enabled", CHOSEN, NOWHERE)
+    assert [each.id for each in tree.find("menu item", "open")] == [3], "an older playbook may press it"
+    assert [each.id for each in chooser("enabled", CHOSEN, NOWHERE, other).find("menu item", "open")] == [6]
+    assert len(chooser("expanded", CHOSEN, NOWHERE, other).find("menu item", "open")) == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "pid", "box", "pressed"),
+    [
+        pytest.param("expanded", 7, Box(48, 39, 117, 98), "waiting", id="the list's own window"),
+        pytest.param("enabled", 7, Box(48, 39, 117, 98), "", id="no list is open"),
+        pytest.param("expanded", 8, Box(48, 39, 117, 98), "", id="a window of another program"),
+        pytest.param("expanded", 7, Box(58, 68, 20, 20), "", id="a small window over the option"),
+    ],
+)
+def test_the_empty_window_of_an_open_list_shows_its_options(state: str, pid: int, box: Box, pressed: str) -> None:
+    """Chromium publishes the options in the window of the page."""
+    found = chooser(state, FIRST, SECOND, element(6, "window", "", box, -1, pid=pid)).at(Point(70, 70))
+    assert found is not None
+    assert found.name == pressed
+
+
 def test_the_focused_element_is_in_the_active_window() -> None:
     other = (
         element(9, "window", "Other", Box(0, 0, 10, 10), -1, pid=8),
