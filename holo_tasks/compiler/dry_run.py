@@ -89,11 +89,14 @@ def check_dry_run(
 def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sight) -> ElementTree | None:
     """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before.
 
-    Beside such a check box, the control with the keyboard is there for a step with keys.
+    A combo box has the option that was chosen before. Beside such a check box, the control with the keyboard is there
+    for a step with keys.
     An element of a table has its row's cells beside it, and its column's heading above it.
     """
     tree = _ToldTree()
     for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):
+        if one is not None and one is before and "chosen_in" in one.element and one is not step:
+            tree.add("combo box", one.element["chosen_in"], Box(0, 0, 5, 5), -1, value=one.element["name"])
         is_state = one is not None and one is before and one.element.get("checked") == "no"
         if one is None or not one.points or not _is_described(one) or not (one is step or is_state):
             continue

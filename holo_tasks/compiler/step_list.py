@@ -23,6 +23,7 @@ from holo_tasks.compiler.build import (
     ByModel,
     target_texts,
 )
+from holo_tasks.compiler.control_states import checked_after, chosen_after, is_of_field
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
 from holo_tasks.compiler.new_items import entered_values, enters_an_item, screens_at_ends, without_entered
@@ -52,8 +53,6 @@ from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, name_end, plain
 
-TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
-"""Roles of controls that a second press sets back."""
 MODIFIERS = frozenset({"ctrl", "control", "alt", "super", "meta"})
 """Keys with which others are commands of the window, wherever the keyboard is."""
 POINTING = ("click", "double_click", "write_at")
@@ -155,7 +154,10 @@ class StepsBuilder(Builder):
                 if item and len(self.recordings) == 1:
                     then = [one for one in then if not isinstance(one, str)]  # they may be values of the item, too
                 then = self._with_titles([*item, *then], step.after, step.before, self._done(visit, step)[0][2])
-                then = [*self._lasting(then, visit, step, following), *self._state_after(step)]
+                chosen = self._chosen_after(step, None if before is None else before[1], following)
+                then = [one for one in then if not any(is_of_field(one, each["name"]) for each in chosen)]
+                then = [*self._lasting(then, visit, step, following), *chosen]
+                then += checked_after(step, self._values_of(step))
             if then:
                 action["after"] = then
             if waited > PATIENCE and action is do[-1]:
@@ -413,19 +415,13 @@ class StepsBuilder(Builder):
         every = zip(self.recordings, self.parameters.values, strict=True)
         return next(told for one, told in every if step in one.steps)
 
-    def _state_after(self, step: RecordedStep) -> list[Any]:
-        """Return the condition that a check box or a similar control has the state that the recording gave it."""
-        element = step.element
-        if step.tool != "click" or not element.get("name") or element.get("alike", "1") != "1":
-            return []
-        is_checked = element.get("checked", "")
-        wanted = is_checked == "no" or element.get("role") not in TOGGLES
-        if not is_checked or element.get("role") not in TOGGLES | {"radio button", "radio menu item"}:
-            return []
-        values = self._values_of(step)
-        name = templated(element["name"], values)
-        within = {"within": title_of_item(element["within"], values)} if element.get("within") else {}
-        return [{"role": element["role"], "name": name, **within, "checked": wanted}]
+    def _chosen_after(
+        self, step: RecordedStep, before: RecordedStep | None, following: RecordedStep | None
+    ) -> list[dict[str, Any]]:
+        """Return the condition that a combo box has the option that a step chose, which no other item has as a text."""
+        after = step.after if following is None else following.before
+        found = chosen_after(step, before, self.seen[after.sha256].sight, self._values_of(step))
+        return [one for one in found if not is_of_item(one["holds"], self._private)]
 
     def _let_begin_later(
         self, path: Sequence[tuple[Visit, RecordedStep]], every: Sequence[list[dict[str, Any]]]

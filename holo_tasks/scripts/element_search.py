@@ -235,7 +235,9 @@ def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     found = [each for each in found if checked in (None, is_checked(each))]
     if any(not sight.disagrees(each, text or "") for each in found):
         return True
-    return text is not None and checked is None and not is_fully_reported(sight) and sight.has(text)
+    if text is None or checked is not None or (isinstance(wanted, ShownElement) and wanted.holds is not None):
+        return False
+    return not is_fully_reported(sight) and sight.has(text)
 
 
 def shows_cut(value: str, sight: Sight) -> bool:
@@ -286,7 +288,8 @@ def words_for(wanted: Named) -> str:
     within = wanted.within if isinstance(wanted, Contained) else None
     checked = wanted.checked if isinstance(wanted, ShownElement) else None
     state = "" if checked is None else " (checked)" if checked else " (not checked)"
-    return words + (f" in ‘{within}’" if within else "") + state
+    held = f" with ‘{wanted.holds}’" if isinstance(wanted, ShownElement) and wanted.holds else ""
+    return words + (f" in ‘{within}’" if within else "") + state + held
 
 
 def related(found: Sequence[Element], relation: str, anchor: Box) -> Iterator[Element]:

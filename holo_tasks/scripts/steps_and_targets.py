@@ -97,10 +97,19 @@ class Shown(Named):
         return picture_file(name, info)
 
 
-class ShownElement(Shown, Contained):
+class Holding(Part):
+    """The text in a field: to choose one without a name, or as its required content."""
+
+    holds: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="the text in it, such as a hint what to enter; * for anything"
+    )
+
+
+class ShownElement(Shown, Contained, Holding):
     """A visible element by role and name. ``text`` must be visible instead if its program reports no elements.
 
-    ``checked`` is the required state of a check box, a radio button or another control with two states.
+    ``checked`` is the required state of a check box, a radio button or another control with two states. ``holds`` is
+    the required value of a field, such as the chosen option of a combo box.
     """
 
     picture: None = None
@@ -191,7 +200,7 @@ def texts_of(wanted: Condition) -> tuple[str, ...]:
         case AtState() | Gone():
             return ()
         case _:
-            return tuple(text for text in (wanted.name, wanted.text) if text is not None)
+            return tuple(text for text in (wanted.name, wanted.text, wanted.holds) if text is not None)
 
 
 class Beside(Part):
@@ -222,14 +231,6 @@ class InSheet(Part):
 
     next_row: bool = Field(default=False, description="whether it is in the row below the last filled one")
     empty: bool = Field(default=False, description="whether it must be empty")
-
-
-class Holding(Part):
-    """The text in a field, to choose one without a name."""
-
-    holds: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="the text in it, such as a hint what to enter; * for anything"
-    )
 
 
 class ElementTarget(Named, Contained, Beside, InSheet, Holding):

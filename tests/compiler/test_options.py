@@ -95,3 +95,40 @@ def test_a_row_whose_name_is_cut_off_is_not_pressed_for_another_item(
     _, _, text = compiled(tmp_path, trace, params=("title=Berg Shop",))
     assert "Berg Sh" not in text
     assert step in text, text
+
+
+COMBO = {"role": "combo box", "name": "State", "alike": "1", "dialogs": "0"}
+OPTION = {"role": "menu item", "alike": "1", "dialogs": "0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "shown", "effect"),
+    [
+        pytest.param("in work", {"chosen_in": "State"}, "in work", True, id="a value"),
+        pytest.param("In Work", {"chosen_in": "State"}, "In Work", True, id="a value in other case"),
+        pytest.param("in work", {"chosen_in": "State"}, "Actions", False, id="a list of commands"),
+        pytest.param("in work", {"chosen_in": "Kind"}, "in work", False, id="another combo box"),
+        pytest.param("in work", {}, "in work", False, id="a box without a value"),
+    ],
+)
+def test_the_effect_of_an_option_is_the_value_of_its_combo_box(
+    tmp_path: Path, name: str, facts: dict[str, str], shown: str, effect: bool
+) -> None:
+    """OCR reads the arrow of the box as a letter, as in ``waiting for partsv``."""
+    form, chosen = (page((20, 10, "ONE JOB"), (20, 60, f"State {text}"), (20, 300, "Save")) for text in ("open", shown))
+    listed = page((20, 10, "ONE JOB"), (20, 60, "State open"), (80, 100, name), (80, 130, "closed"), (20, 300, "Save"))
+    steps = [
+        Act(form, click="State open", element=COMBO),
+        Act(listed, click=name, element={**OPTION, "name": name, **facts}),
+        Act(chosen, click="Save"),
+    ]
+    last = page((20, 10, "ONE JOB"), (20, 380, "Job is saved"))
+    trace = record(tmp_path, "select", "Set the state to ‘in work’, and save the job.", steps, last, "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("state=in work",))
+    first, option, *_ = playbook.goals["look-up"].steps
+    assert first.click is not None
+    assert (first.click.role, first.click.name) == ("combo box", "State")
+    assert option.click is not None, text
+    assert (option.click.role, option.click.name) == ("menu item", "{state}")
+    assert ("{role: combo box, name: State, holds: '{state}'}" in text) is effect, text
+    assert not effect or "State {state}" not in text

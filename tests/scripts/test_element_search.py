@@ -14,10 +14,10 @@ from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, check_focus, keyboard_elsewhere
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
 from holo_tasks.scripts.playbook_brain import needs_of
-from holo_tasks.scripts.rules import find, follow
+from holo_tasks.scripts.rules import find, follow, is_visible
 from holo_tasks.scripts.script import screens_of
 from holo_tasks.scripts.script_view import ScreenNeeds
-from holo_tasks.scripts.steps_and_targets import ElementTarget, Target
+from holo_tasks.scripts.steps_and_targets import ElementTarget, ShownElement, Target
 from holo_tasks.scripts.values import read_values
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.elements import silent, tree_of
@@ -277,3 +277,16 @@ def test_a_text_is_not_typed_if_its_field_is_not_there_or_others_claim_the_keybo
     else:
         with pytest.raises(NotFound, match="keyboard"):
             check_focus(wanted, seen(tree))
+
+
+@pytest.mark.parametrize(
+    ("value", "why_not", "met"), [("Invited", "", True), ("In", "", False), ("Invited", "x", False)]
+)
+def test_a_field_as_a_condition_must_hold_its_value(value: str, why_not: str, met: bool) -> None:
+    """A page may write the option in another case. The words on the picture are not enough."""
+    parts = [*tree_of(("combo box", "Stage", ROW[0])).elements]
+    parts[-1] = replace(parts[-1], value="invited")
+    wanted = ShownElement(role="combo box", name="Stage", text="Stage", holds="{stage}")
+    values = {"stage": value}
+    assert is_visible(wanted, values, seen(ElementTree(tuple(parts)), TEXT, why_not=why_not)) is met
+    assert not is_visible(wanted, values, seen(None, Line("Stage", ROW[0])))

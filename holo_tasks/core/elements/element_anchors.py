@@ -58,6 +58,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``in_row`` is the number of elements in the row with its role and name.
     * ``in_form`` is set for the cell of a value in a form that is a table, and ``right_of`` is the label in its row.
     * ``in_sheet`` is set for a cell of a spreadsheet, and ``next_row`` for one in the row below the last filled row.
+    * ``chosen_in`` is the name of the combo box whose open list has this option, if it alone has the name and it tells
+      its value.
     * ``area_text`` is the only text in an area without a name, such as an option that was pressed beside its words.
     * ``text 1`` and so on are the texts in its dialog. ``file_dialog`` is set in a dialog that chooses a file.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
@@ -81,6 +83,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts["empty"] = YES
     if in_sheet:
         facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
+    facts["chosen_in"] = _chosen_in(tree, element, known)
     facts["area_text"] = _area_text(tree, element, known)
     facts |= _row(tree, element, known) | _in_form(tree, element, known)
     facts |= _dialogs(tree, known) | _texts(tree, element, known)
@@ -98,6 +101,14 @@ def _is_named_by_value(tree: ElementTree, element: Element) -> bool:
     options = {each.name for each in inside if each.role in OPTIONS}
     chosen = {each.name for each in inside if each.role in FIELDS and READ_ONLY in each.states}
     return element.name == element.value or element.name in options or (bool(bare) and bare in chosen)
+
+
+def _chosen_in(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> str:
+    """Return the name of the combo box that an option is chosen in; empty if its name or its value may not be told."""
+    combo = tree.chooser_of(element) if element.role in OPTIONS else None
+    if combo is None or not combo.value or combo.protected or _is_named_by_value(tree, combo):
+        return ""
+    return known(combo).name if tree.single(tree.find(combo.role, combo.name)) == [combo] else ""
 
 
 def _beside(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:

@@ -264,7 +264,7 @@ class ElementTree:
 
     @cached_property
     def _folded(self) -> frozenset[int]:
-        """The ids of the options that closed combo boxes report at their own places, as Chromium does of the chosen one.
+        """The ids of the options that closed combo boxes report at their own places, as Chromium does.
 
         An option elsewhere is in an open list, even if the state of its combo box is late.
         """
@@ -289,6 +289,11 @@ class ElementTree:
         opened = (each for each in opened if each.id >= over.get(self._tops[each.id], 0))
         options = (option for each in opened for option in self._open_options(each) if option.box.contains(point))
         return max(options, key=lambda option: option.id, default=None)
+
+    def chooser_of(self, option: Element) -> Element | None:
+        """Return the combo box whose open list has an option, or ``None``."""
+        opened = [each for each in self.elements if each.role == "combo box" and "expanded" in each.states]
+        return next((each for each in reversed(opened) if option in self._open_options(each)), None)
 
     def _open_options(self, combo: Element) -> list[Element]:
         """Return the visible options in a combo box, or else those of the nearest list after it."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import (
     ACTIVE,
     COVERED,
@@ -329,6 +330,25 @@ def test_the_empty_window_of_an_open_list_shows_its_options(state: str, pid: int
     found = chooser(state, FIRST, SECOND, element(6, "window", "", box, -1, pid=pid)).at(Point(70, 70))
     assert found is not None
     assert found.name == pressed
+
+
+@pytest.mark.parametrize(
+    ("value", "state", "more", "told"),
+    [
+        pytest.param("open", "expanded", (), "State", id="a list of values"),
+        pytest.param("", "expanded", (), None, id="a box that tells no value"),
+        pytest.param("open", "enabled", (), None, id="a closed box"),
+        pytest.param("open", "expanded", ("combo box", "State"), None, id="two boxes of one name"),
+    ],
+)
+def test_an_option_has_the_name_of_the_combo_box_that_it_is_chosen_in(
+    value: str, state: str, more: tuple[str, str] | tuple[()], told: str | None
+) -> None:
+    others = [element(6, *more, Box(48, 200, 118, 19))] if more else []
+    parts = [*chooser(state, FIRST, SECOND, *others).elements]
+    parts[1] = replace(parts[1], value=value)
+    tree = ElementTree(tuple(parts))
+    assert anchors_of(tree, parts[4], lambda each: each).get("chosen_in") == told
 
 
 def test_the_focused_element_is_in_the_active_window() -> None:
