@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
+from holo_tasks.core.elements.element_anchors import numbered
+from holo_tasks.vision.screen_text import plain
 
 SIGN, SMALLEST_SIGN = 26, 5
 """Largest and smallest side of the sign of a check box, in pixels. A text caret is thinner."""
@@ -22,8 +24,10 @@ def may_toggle(
 
     The next item may find it checked. That is so if only a small sign changed. If the programs report other pressed
     elements, this one was not read in time, and then it is so if no text but that of its own row changed. A press
-    before a typing chose a field.
+    before a typing chose a field. An image that is alone in its cell may be a tick.
     """
+    if step.tool == "click" and "image" in step.element:
+        return _may_be_tick(step, following, seen)
     if step.tool != "click" or step.element.get("role"):
         return False
     changed = step.changed
@@ -37,3 +41,20 @@ def may_toggle(
     lines = [line for line in before.lines if not after.has(line.text)]
     lines += [line for line in after.lines if not before.has(line.text)]
     return all(line.box.top <= step.points[0].y <= line.box.bottom for line in lines)
+
+
+def _may_be_tick(step: RecordedStep, following: RecordedStep | None, seen: Mapping[str, ReadPicture]) -> bool:
+    """Return whether a press on an image in a cell left its row where it was, and no dialog opened or closed.
+
+    Other texts on the page may say that there is a change to save.
+    """
+    after = step.after
+    if following is not None:
+        dialogs = step.element.get("dialogs"), following.element.get("dialogs")
+        if following.tool in TYPING or (None not in dialogs and dialogs[0] != dialogs[1]):
+            return False
+        after = following.before
+    lines = seen[after.sha256].sight.lines
+    level = [plain(line.text) for line in lines if line.box.top <= step.points[0].y < line.box.bottom]
+    texts = [plain(text) for text in numbered(step.element, "cell")]
+    return any(text and any(text in line for line in level) for text in texts) or not any(texts)

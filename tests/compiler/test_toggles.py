@@ -32,6 +32,40 @@ def test_a_press_without_its_element_may_toggle(
     assert ("it may be a check box" in text) is is_left, text
 
 
+TICK = {
+    "role": "cell",
+    "name": "",
+    "image": "yes",
+    "cell 1": "T-702",
+    "column": "Checked",
+    "in_row": "1",
+    "dialogs": "0",
+}
+
+
+@pytest.mark.parametrize(
+    ("facts", "after", "dialogs", "is_left"),
+    [
+        pytest.param({}, "T-702", "0", True, id="an image alone in its cell"),
+        pytest.param({"image": ""}, "T-702", "0", False, id="a cell with a text"),
+        pytest.param({}, "T-702", "1", False, id="a dialog opened"),
+        pytest.param({}, "One article", "0", False, id="its row is gone"),
+    ],
+)
+def test_an_image_in_a_cell_may_be_a_tick(
+    tmp_path: Path, facts: dict[str, str], after: str, dialogs: str, is_left: bool
+) -> None:
+    """The next item may be ticked already. A text such as *1 change* below the list shows nothing of that."""
+    rows = page((20, 10, "STOCK LIST"), (20, 60, "T-702"), (200, 60, "x"), (20, 300, "Store"))
+    ticked = page((20, 10, "STOCK LIST"), (20, 60, after), (20, 300, "Store"), (200, 300, "There is one change"))
+    element = {name: text for name, text in {**TICK, **facts}.items() if text or name == "name"}
+    store = STORE | {"dialogs": dialogs}
+    acts = [Act(rows, at=Point(205, 70), element=element), Act(ticked, click="Store", element=store)]
+    trace = record(tmp_path, "tick", "Tick T-702 and store it.", acts, page((20, 10, "ORDER IS STORED")), "done")
+    _, _, text = compiled(tmp_path, trace, params=("number=T-702",))
+    assert ("it may be a check box" in text) is is_left, text
+
+
 FIND = {"role": "toggle button", "name": "Find", "alike": "1", "application": "Notes", "checked": "no"}
 SEARCH = {"role": "text field", "name": "Search", "alike": "1", "application": "Notes", "empty": "yes"}
 

@@ -16,6 +16,7 @@ OPTIONS = frozenset({"list item", "menu item", "tree item", "cell"})
 """Roles of the options of a combo box."""
 PRESSED = TWO_STATES | {"button", "link", "menu item"}
 """Roles of controls whose name is not a value of their row."""
+IMAGES = frozenset({"image", "icon"})
 FILE_FIELD = re.compile(r"file ?name:?$", re.IGNORECASE)
 """Name of the field of a file dialog, in toolkits that give the dialog no role of its own."""
 PROPERTY_WORDS = frozenset(
@@ -60,6 +61,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``in_sheet`` is set for a cell of a spreadsheet, and ``next_row`` for one in the row below the last filled row.
     * ``chosen_in`` is the name of the combo box whose open list has this option, if it alone has the name and it tells
       its value.
+    * ``image`` is set for a cell of a table with an image and nothing else, and for its image if that has no name.
     * ``area_text`` is the only text in an area without a name, such as an option that was pressed beside its words.
     * ``text 1`` and so on are the texts in its dialog. ``file_dialog`` is set in a dialog that chooses a file.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
@@ -84,6 +86,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     if in_sheet:
         facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
     facts["chosen_in"] = _chosen_in(tree, element, known)
+    facts["image"] = YES if _is_only_image(tree, element) else ""
     facts["area_text"] = _area_text(tree, element, known)
     facts |= _row(tree, element, known) | _in_form(tree, element, known)
     facts |= _dialogs(tree, known) | _texts(tree, element, known)
@@ -109,6 +112,21 @@ def _chosen_in(tree: ElementTree, element: Element, known: Callable[[Element], E
     if combo is None or not combo.value or combo.protected or _is_named_by_value(tree, combo):
         return ""
     return known(combo).name if tree.single(tree.find(combo.role, combo.name)) == [combo] else ""
+
+
+def _is_only_image(tree: ElementTree, element: Element) -> bool:
+    """Return whether an element is a cell with an image and no other text or control, or its image without a name.
+
+    A page may give a cell the name of its image.
+    """
+    cell = next((each for each in (element, *tree.ancestors(element)) if each.role in CELLS), None)
+    if cell is None or not (element is cell or (element.role in IMAGES and not element.name)):
+        return False
+    inside = [*tree.below(cell)]
+    images = {each.name for each in inside if each.role in IMAGES and each.on_screen}
+    others = [each for each in inside if each.role not in IMAGES]
+    is_bare = not any(tree.text_on(each) or each.value or each.role in PRESSED | FIELDS for each in others)
+    return bool(images) and is_bare and tree.text_on(cell) in images | {""} and not cell.value
 
 
 def _beside(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:

@@ -351,6 +351,30 @@ def test_an_option_has_the_name_of_the_combo_box_that_it_is_chosen_in(
     assert anchors_of(tree, parts[4], lambda each: each).get("chosen_in") == told
 
 
+@pytest.mark.parametrize(
+    ("name", "inner", "told"),
+    [
+        pytest.param("", [("image", "")], ["yes", "yes"], id="an image"),
+        pytest.param("False", [("image", "False")], ["yes", None], id="an image with a name"),
+        pytest.param("Low", [("image", ""), ("label", "Low")], [None, None], id="a text beside it"),
+        pytest.param("", [("image", ""), ("button", "")], [None, None], id="a button beside it"),
+        pytest.param("", [("panel", "")], [None, None], id="no image"),
+    ],
+)
+def test_a_cell_with_an_image_alone_is_told(name: str, inner: list[tuple[str, str]], told: list[str | None]) -> None:
+    places = [Box(100, 40, 20, 20), Box(130, 40, 20, 20)]
+    tree = ElementTree(
+        (
+            element(0, "window", "Page", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "row", "", Box(0, 40, 400, 20)),
+            element(2, "cell", "T-702", Box(0, 40, 80, 20), 1),
+            element(3, "cell", name, Box(90, 40, 80, 20), 1),
+            *(element(4 + n, *each, places[n], 3) for n, each in enumerate(inner)),
+        )
+    )
+    assert [anchors_of(tree, tree.elements[n], lambda each: each).get("image") for n in (3, 4)] == told
+
+
 def test_the_focused_element_is_in_the_active_window() -> None:
     other = (
         element(9, "window", "Other", Box(0, 0, 10, 10), -1, pid=8),
