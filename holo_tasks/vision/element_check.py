@@ -119,7 +119,10 @@ class ElementCheck:
         if tree.place_in_sheet(element) is not None and not element.value:
             return self._of_empty_cell(frame, tree, element)
         if element.role in WRITTEN_INTO:
-            if not any(is_framed(frame, box) for box in _space_around(tree, element)):
+            spaces = [*_space_around(tree, element)]
+            if not any(is_framed(frame, box) for box in spaces) and not (
+                self._shows_value(frame, element) and any(is_framed(frame, box, with_text=True) for box in spaces)
+            ):
                 return NOTHING_THERE
         elif is_bare(frame, element.box):
             return NOTHING_THERE
@@ -137,6 +140,11 @@ class ElementCheck:
             if whole and can_read() and (against := self._by_labels(frame, tree, element)):
                 return against
         return "" if len(plain(read)) < LEAST_READ else self._by_text(frame, tree, element, also, lines)
+
+    def _shows_value(self, frame: Frame, element: Element) -> bool:
+        """Return whether the picture certainly shows a field's own value in its box, and nothing else."""
+        is_long = not element.protected and len(plain(element.value)) >= SHORT
+        return is_long and fit(element.value, self.read(frame, element.box)) >= SURE
 
     def at_once(self, frame: Frame, tree: ElementTree, element: Element, also: str = "") -> str | None:
         """Return the result of `contradiction` without ``whole``, or ``None`` if that needs text that is not cached."""
@@ -354,8 +362,11 @@ def is_bare(frame: Frame, box: Box) -> bool:
     return bool((highest.astype(int) - lowest <= GROUND).all())
 
 
-def is_framed(frame: Frame, box: Box) -> bool:
-    """Return whether a box has a line or a color change along most of its upper or lower end, and none inside."""
+def is_framed(frame: Frame, box: Box, *, with_text: bool = False) -> bool:
+    """Return whether a box has a line or a color change along most of its upper or lower end, and none inside.
+
+    ``with_text`` allows changes inside. The letters of a text that fills a box have an edge along most of it.
+    """
     import numpy as np
 
     strip, part = pixels_of(frame, box.grown(AROUND + 1))
@@ -365,7 +376,7 @@ def is_framed(frame: Frame, box: Box) -> bool:
     lines = (np.abs(np.diff(inner.astype(int), axis=0)).max(axis=2) > GROUND).mean(axis=1) >= MOST_OF
     ends = 2 * AROUND + 2
     framed = bool(lines[:ends].any() or lines[-ends:].any())
-    return framed and not (box.height <= HIGH and lines[ends:-ends].any())
+    return framed and (with_text or not (box.height <= HIGH and lines[ends:-ends].any()))
 
 
 def is_another_there(tree: ElementTree, element: Element) -> bool:

@@ -182,6 +182,28 @@ def test_a_list_field_without_a_value_may_show_the_text_that_lies_over_it(
 
 
 @pytest.mark.parametrize(
+    ("value", "outline", "reason"),
+    [
+        ("zusammen zerren", "black", ""),
+        ("zusammen", "black", "shows nothing there"),
+        ("zusammen zerren", "white", "shows nothing there"),
+    ],
+    ids=["its value", "another value", "a text without a frame"],
+)
+def test_a_text_may_fill_a_narrow_field(value: str, outline: str, reason: str) -> None:
+    """The upper edges of its letters look like a line inside. A list field is as wide as its longest option."""
+    text, font = "zusammen zerren", ImageFont.load_default(size=16)
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    draw = ImageDraw.Draw(image)
+    field = Box(20, 90, int(draw.textlength(text, font=font)) + 4, 24)
+    draw.rectangle((field.left, field.top, field.right - 1, field.bottom - 1), fill="white", outline=outline)
+    draw.text((field.left + 2, field.top + 2), text, fill="black", font=font)
+    frame = Frame(image.tobytes(), SIZE, ":test")
+    found = said(("combo box", "State", field), frame=frame, value=value)
+    assert (reason in found) if reason else not found
+
+
+@pytest.mark.parametrize(
     ("name", "shown", "is_confirmed"),
     [
         ("Sunday, January 3, 2027", "3", True),
