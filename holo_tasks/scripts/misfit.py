@@ -74,6 +74,11 @@ class Misfit:
         said = "Give the answer." if self.action.answers else self.action.thought
         return f"The step is ‘{said}’ (rule {self.rule.id}{done_to}): {self.why}."
 
+    def asked(self, question: str) -> str:
+        """Return the question about a step that is left to a model, with the playbook's reason if it has one."""
+        has_reason = self.cause == "model" and self.why != LEFT_TO_MODEL
+        return f"{question} The playbook leaves this step to the model: {self.why}." if has_reason else question
+
 
 def keys_may_be_lost(rules: Sequence[Rule], misfit: Misfit) -> bool:
     """Return whether a text did not arrive, and the keys before it may have gone to another window as well.

@@ -406,7 +406,6 @@ class PlaybookBrain:
         """Return a function that returns the decision on a screen for given steps."""
 
         def follows(history: Sequence[Turn]) -> Decision:
-            met = self._met == self._steps(history)
             return follow(
                 self.playbook,
                 self.goal,
@@ -414,9 +413,10 @@ class PlaybookBrain:
                 history,
                 sight,
                 written=exactly,
-                met=met,
+                met=self._met == self._steps(history),
                 old=self._old,
                 seen=self._messages.seen_on(sight, self._view.seen_on(sight)),
+                earlier=self._messages.earlier,
             )
 
         return follows
@@ -515,8 +515,8 @@ class PlaybookBrain:
         said = self._failures.new(sight, () if isinstance(allowed, bool) else allowed)
         if not said or rule is None:
             return
-        why = f"the program now says ‘{said}’"
-        self._stopped = Misfit(rule, len(rule.do) - 1, "screen", why, done=self._earlier.thoughts)
+        done = self._earlier.thoughts
+        self._stopped = Misfit(rule, len(rule.do) - 1, "screen", f"the program now says ‘{said}’", done=done)
         raise DoesNotFit(self._stopped.sentence, self._stopped)
 
     @property
@@ -570,13 +570,12 @@ class PlaybookBrain:
         if decision.action is not None and decision.action.ask_human is not None:
             return GaveUp(question, layer=PLAYBOOK)
         if decision.action is not None:
-            return DoesNotFit(question, asks_model(self.rules, self.values, self._past, decision))
+            left = asks_model(self.rules, self.values, self._past, decision)
+            return DoesNotFit(left.asked(question), left)
         misfit = await asyncio.to_thread(self._misfit, sight)
         if misfit is None:
             return GaveUp(question, layer=PLAYBOOK)
-        if self._view.told:
-            misfit = replace(misfit, why=f"{misfit.why}; {self._view.told}")
-        self._stopped = misfit
+        self._stopped = misfit = replace(misfit, why="; ".join(filter(None, (misfit.why, self._view.told))))
         return DoesNotFit(f"{question} {misfit.sentence}", misfit)
 
 

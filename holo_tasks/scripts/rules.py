@@ -26,7 +26,6 @@ from holo_tasks.scripts.element_search import (
     distance,
     field_of,
     find_element,
-    is_fully_reported,
     shows_cut,
     shows_element,
     stands,
@@ -36,6 +35,7 @@ from holo_tasks.scripts.element_search import (
 )
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.playbook import Playbook, Rule
+from holo_tasks.scripts.screen_words import texts_in_words
 from holo_tasks.scripts.steps_and_targets import (
     WITHOUT_EFFECT,
     Action,
@@ -57,8 +57,6 @@ INDENT = 40
 """Largest distance, in pixels, of the left edges of a field's text and of an option in the list below it."""
 LONGEST_LIST = 12
 """Largest distance of a field's text and of an option in the list below it, in heights of the text."""
-MOST_READ = 14
-"""Most texts of the screen that a question quotes."""
 WAITING = "The program is still busy; waiting for it."
 LOST = "I do not know what to do on this screen; asking a person."
 STUCK = "The same step failed twice; asking a person."
@@ -115,19 +113,22 @@ def follow(
     met: bool = False,
     old: Mapping[str, Value] = MappingProxyType({}),
     seen: Mapping[str, Collection[Condition]] = MappingProxyType({}),
+    earlier: Collection[str] = (),
 ) -> Decision:
     """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
     ``met`` is true if the required effect of the last step was seen. ``old`` are the values that were read before the
     last step. A rule with a read that is ``new`` does not hold while that read still gives the old value. ``seen`` has
-    by rule the conditions that were seen before the screen was scrolled.
+    by rule the conditions that were seen before the screen was scrolled. ``earlier`` are the texts on the screen before
+    the last action.
     """
     rules: Sequence[Rule] = playbook.rules_of(goal)
     past = EarlierSteps(rules, values, history)
     if past.failed_twice and not answer_only:
-        question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}{_read_of(sight)}"
+        question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}"
+        question += texts_in_words(sight, earlier=earlier)
         return _stop(STUCK, question, "failed twice", False)
-    waiting = None if met or answer_only else _waits_for_effect(past, values, sight)
+    waiting = None if met or answer_only else _waits_for_effect(past, values, sight, earlier)
     lacking: list[str] = []
     if not past.has_begun:  # the program is mostly at the first step
         rules = sorted(rules, key=lambda rule: rule.opens)
@@ -148,7 +149,8 @@ def follow(
     if past.waits < UNKNOWN_SCREEN_WAITS:
         return Decision(_step("wait", WAITING, seconds=1.0), f"{goal}: no rule holds", lost=True)
     told = playbook.goals[goal]
-    question = _unknown_screen_question(goal, sight, lacking, is_list=bool(told.steps) and not told.rules)
+    read = texts_in_words(sight, "It", earlier)
+    question = _unknown_screen_question(goal, read, lacking, is_list=bool(told.steps) and not told.rules)
     return _stop(LOST, question, f"{goal}: no rule holds, and waiting did not help", False)
 
 
@@ -182,7 +184,9 @@ def unmet(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> list
     return [wanted for wanted in rule.do[place].then if not is_visible(wanted, values, sight)]
 
 
-def _waits_for_effect(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> Decision | None:
+def _waits_for_effect(
+    past: EarlierSteps, values: Mapping[str, Value], sight: Sight, earlier: Collection[str]
+) -> Decision | None:
     """Return a wait, or later a stop, while the last step's required effect is missing; ``None`` if it is not."""
     lacking = unmet(past, values, sight)
     if not lacking or past.last_in_line is None:
@@ -192,7 +196,7 @@ def _waits_for_effect(past: EarlierSteps, values: Mapping[str, Value], sight: Si
         why = f"{rule.id}: waiting for its effect"
         return Decision(_step("wait", WAITING, seconds=rule.pause), why, unmet=True)
     missing = f"The screen does not show its effect: {conditions_in_words(lacking)}."
-    question = f"{rule.do[place].thought} {missing}{_read_of(sight)}"
+    question = f"{rule.do[place].thought} {missing}{texts_in_words(sight, earlier=earlier)}"
     return replace(_stop(NO_EFFECT, question, f"{rule.id}: it had no effect", False), unmet=True)
 
 
@@ -568,20 +572,9 @@ def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
     return Decision(_step("ask_human", thought, question=question), why, lost=True)
 
 
-def _unknown_screen_question(goal: str, sight: Sight, lacking: Sequence[str], *, is_list: bool) -> str:
+def _unknown_screen_question(goal: str, read: str, lacking: Sequence[str], *, is_list: bool) -> str:
     why = "".join(f" {reason}" for reason in dict.fromkeys(lacking) if reason)
     unfit = f"The playbook has no rule of goal {goal!r} for this screen."
     if is_list:
         unfit = f"The next step of goal {goal!r} does not fit this screen."
-    return f"{unfit}{why}{_read_of(sight, 'It')}"
-
-
-def _read_of(sight: Sight, what: str = "The screen") -> str:
-    """Return the text on the screen as a sentence, without texts that only programs report.
-
-    Not every model may see the reported texts.
-    """
-    texts = [line.text for line in (sight.shown or sight).lines]
-    if not texts and is_fully_reported(sight):
-        return ""
-    return f" {what} reads: {'; '.join(texts[:MOST_READ]) or 'no text at all'}."
+    return f"{unfit}{why}{read}"

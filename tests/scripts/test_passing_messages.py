@@ -86,3 +86,13 @@ def test_a_message_of_an_earlier_step_is_forgotten() -> None:
     messages.seen_on(sight("Order B-7 stored"), {})
     messages.aim(LAST, sight("OK"))
     assert messages.seen_on(sight("B-7"), {}) == {}
+
+
+def test_a_question_begins_with_the_texts_that_came_after_the_last_action() -> None:
+    brain = PlaybookBrain(GOAL, "work", {"number": "B-7"}, ScreenReader())
+    brain._messages.aim(LAST, sight("Orders", "OK"))
+    brain._past = [Turn("click", "Click New.", {}, ""), Turn("click", "Click OK.", {}, "")]
+    brain._past += [Turn("wait", "Wait.", {}, "")] * 20
+    shown = sight("Orders", "OK", "Draft", "The order was not stored")
+    question = brain._without_needless_clicks(shown).step["tool_call"]["question"]
+    assert "reads: The order was not stored; Draft; Orders; OK." in question

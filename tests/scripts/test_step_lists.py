@@ -15,7 +15,7 @@ from holo_tasks.core.prompts.tool_calls import ClickCall
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.typed_text import Kind, TypedText
 from holo_tasks.scripts.element_search import AmbiguousTarget
-from holo_tasks.scripts.misfit import Misfit, asks_model, keys_may_be_lost, misfit_of
+from holo_tasks.scripts.misfit import LEFT_TO_MODEL, Misfit, asks_model, keys_may_be_lost, misfit_of
 from holo_tasks.scripts.playbook import BadPlaybook, Playbook, parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resuming, Taken
@@ -117,6 +117,10 @@ def test_a_step_of_the_model_is_done_when_it_says_so_or_the_next_target_has_come
     rules = playbook.rules_of("store")
     misfit = asks_model(rules, VALUES, history, left)
     assert (misfit.cause, misfit.why) == ("model", "it has no words")
+    asked = "Press the glass. The playbook leaves this step to the model: it has no words."
+    assert misfit.asked("Press the glass.") == asked
+    assert replace(misfit, why=LEFT_TO_MODEL).asked("Press the glass.") == "Press the glass."
+    assert replace(misfit, cause="values").asked("Read it.") == "Read it."
 
     def resumed(now: Sight, taken: Taken | None, *, said: bool = False) -> bool:
         asked = Resuming(rules, VALUES, misfit, lambda turns: follow(playbook, "store", VALUES, turns, now), now, taken)

@@ -1,0 +1,25 @@
+"""Quote the texts on a screen that tell a person most about why a playbook stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from holo_tasks.core.texts.failure_words import says_failure
+from holo_tasks.scripts.element_search import is_fully_reported
+from holo_tasks.vision.screen_text import Sight
+
+MOST_READ = 14
+"""Most texts of the screen that a question quotes."""
+
+
+def texts_in_words(sight: Sight, what: str = "The screen", earlier: Collection[str] = ()) -> str:
+    """Return the text on the screen as a sentence, without texts that only programs report.
+
+    Not every model may see the reported texts. Messages of a failure come first, then the texts that are not among the
+    ``earlier`` ones of the screen before the last action. Without earlier texts the order is that of the screen.
+    """
+    texts = [line.text for line in (sight.shown or sight).lines]
+    if not texts and is_fully_reported(sight):
+        return ""
+    texts.sort(key=lambda text: (not says_failure(text), text in earlier))
+    return f" {what} reads: {'; '.join(texts[:MOST_READ]) or 'no text at all'}."
