@@ -24,20 +24,14 @@ class PassingMessages:
 
     rules: Sequence[Rule]
     values: Mapping[str, Value]
-    earlier: Collection[str] = ()
-    """The texts on the screen before the last action."""
+    before: Sight | None = None
+    """The screen before the last action. Its texts are read only if a question quotes them."""
     _awaited: dict[str, list[Condition]] = field(default_factory=dict)
     _came: dict[str, set[Condition]] = field(default_factory=dict)
 
     def aim(self, rule: Rule | None, sight: Sight) -> None:
-        """Keep the messages of the answer after a step that are not on the screen before it, and its texts."""
-        shown, tree = sight.shown or sight, sight.elements
-        names = (
-            ()
-            if tree is None
-            else (text for each in tree.elements if each.on_screen for text in (each.name, each.value))
-        )
-        self.earlier = {*(line.text for line in shown.lines), *names} - {""}
+        """Keep the messages of the answer after a step that are not on the screen before it, and that screen."""
+        self.before = sight
         if rule is None or rule.anytime:
             return  # the removal of an interruption changes nothing
         following = [one for one in self.rules if rule.id in one.done and one.do[-1].answer is not None]

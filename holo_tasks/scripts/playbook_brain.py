@@ -416,7 +416,7 @@ class PlaybookBrain:
                 met=self._met == self._steps(history),
                 old=self._old,
                 seen=self._messages.seen_on(sight, self._view.seen_on(sight)),
-                earlier=self._messages.earlier,
+                before=self._messages.before,
             )
 
         return follows

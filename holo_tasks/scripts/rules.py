@@ -113,22 +113,22 @@ def follow(
     met: bool = False,
     old: Mapping[str, Value] = MappingProxyType({}),
     seen: Mapping[str, Collection[Condition]] = MappingProxyType({}),
-    earlier: Collection[str] = (),
+    before: Sight | None = None,
 ) -> Decision:
     """Return the next step of a goal. ``written`` converts pixels to the coordinates of the step.
 
     ``met`` is true if the required effect of the last step was seen. ``old`` are the values that were read before the
     last step. A rule with a read that is ``new`` does not hold while that read still gives the old value. ``seen`` has
-    by rule the conditions that were seen before the screen was scrolled. ``earlier`` are the texts on the screen before
-    the last action.
+    by rule the conditions that were seen before the screen was scrolled. ``before`` is the screen before the last
+    action.
     """
     rules: Sequence[Rule] = playbook.rules_of(goal)
     past = EarlierSteps(rules, values, history)
     if past.failed_twice and not answer_only:
         question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}"
-        question += texts_in_words(sight, earlier=earlier)
+        question += texts_in_words(sight, before=before)
         return _stop(STUCK, question, "failed twice", False)
-    waiting = None if met or answer_only else _waits_for_effect(past, values, sight, earlier)
+    waiting = None if met or answer_only else _waits_for_effect(past, values, sight, before)
     lacking: list[str] = []
     if not past.has_begun:  # the program is mostly at the first step
         rules = sorted(rules, key=lambda rule: rule.opens)
@@ -149,7 +149,7 @@ def follow(
     if past.waits < UNKNOWN_SCREEN_WAITS:
         return Decision(_step("wait", WAITING, seconds=1.0), f"{goal}: no rule holds", lost=True)
     told = playbook.goals[goal]
-    read = texts_in_words(sight, "It", earlier)
+    read = texts_in_words(sight, "It", before)
     question = _unknown_screen_question(goal, read, lacking, is_list=bool(told.steps) and not told.rules)
     return _stop(LOST, question, f"{goal}: no rule holds, and waiting did not help", False)
 
@@ -185,7 +185,7 @@ def unmet(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> list
 
 
 def _waits_for_effect(
-    past: EarlierSteps, values: Mapping[str, Value], sight: Sight, earlier: Collection[str]
+    past: EarlierSteps, values: Mapping[str, Value], sight: Sight, before: Sight | None
 ) -> Decision | None:
     """Return a wait, or later a stop, while the last step's required effect is missing; ``None`` if it is not."""
     lacking = unmet(past, values, sight)
@@ -196,7 +196,7 @@ def _waits_for_effect(
         why = f"{rule.id}: waiting for its effect"
         return Decision(_step("wait", WAITING, seconds=rule.pause), why, unmet=True)
     missing = f"The screen does not show its effect: {conditions_in_words(lacking)}."
-    question = f"{rule.do[place].thought} {missing}{texts_in_words(sight, earlier=earlier)}"
+    question = f"{rule.do[place].thought} {missing}{texts_in_words(sight, before=before)}"
     return replace(_stop(NO_EFFECT, question, f"{rule.id}: it had no effect", False), unmet=True)
 
 

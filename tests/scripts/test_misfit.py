@@ -160,7 +160,7 @@ async def test_the_next_layer_learns_the_step_without_effect_its_target_and_the_
     assert named in told
     assert "The screen reads: ORDER RECORD; Customer; AB-1207; Express; Save." in told
     failed = replace(RECORD, lines=[*RECORD.lines, Line("Could not save the note", Box(20, 300, 90, 20))])
-    after = follow(PLAYBOOK, "save", VALUES, brain._past, failed, earlier=["ORDER RECORD", "Customer", "Save"])
+    after = follow(PLAYBOOK, "save", VALUES, brain._past, failed, before=sight("ORDER RECORD", "Customer", "Save"))
     question = after.step["tool_call"]["question"]
     assert "The screen reads: Could not save the note; AB-1207; Express; ORDER RECORD; Customer; Save." in question
     masked = replace(RECORD, shown=sight("ORDER RECORD"))
