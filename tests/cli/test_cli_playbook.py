@@ -324,3 +324,8 @@ def test_an_invalid_playbook_is_refused_before_any_program_starts(
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert ("layer" in ended.told) == ("--playbook" in given)
     assert said in ended.complaint
+
+
+def test_a_missing_value_is_reported_before_a_server_or_program_starts(playbook: Path) -> None:
+    with pytest.raises(InvalidUsage, match="who: is not given"):
+        _replay(command_line().parse_args(["run", "Go.", "--playbook", f"{playbook}#press"]))

@@ -471,6 +471,7 @@ def _replay(options: argparse.Namespace) -> Replay | None:
     kinds = playbook.goals[goal].params if goal in playbook.goals else {}
     given = {name: _BOOLEANS.get(text, text) if kinds.get(name) == "bool" else text for name, text in values.items()}
     script = Script(Path(file), goal, **given).healing(options.heal or "propose")
+    script.check_values()
     wanted = playbook.goals[goal]
     digest = digest_of_replay(f"{playbook.name}#{goal}", {**wanted.values, **values}, options.app)
     return Replay(script, values, options.playbook_only, wanted.again, digest, repeats=options.again)
