@@ -351,10 +351,11 @@ def _is_row_of_captions(line: Line, point: Point, values: Mapping[str, Value]) -
 def _is_row_of_options(text: str, values: Mapping[str, Value]) -> bool:
     """Return whether OCR joined several options to one word, as in ``PriorityLowNormalHigh``, and one is a value.
 
-    A replay presses the middle of a text, which may be another option. Chinese words have no spaces between them.
+    A replay presses the middle of a text, which may be another option. Chinese words have no spaces between them. A
+    single letter is in a text by chance.
     """
     words = {str(value) for value in values.values() if not any(map(str.isdigit, str(value)))}
-    found = (each for word in words if word for each in re.finditer(re.escape(word), text))
+    found = (each for word in words if len(word) > 1 for each in re.finditer(re.escape(word), text))
     beside = (text[: each.start()][-1:] + text[each.end() :][:1] for each in found)
     return any(sign.lower() != sign.upper() for signs in beside for sign in signs)
 
