@@ -89,9 +89,8 @@ def check_dry_run(
 def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sight) -> ElementTree | None:
     """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before.
 
-    A combo box has the option that was chosen before. Beside such a check box, the control with the keyboard is there
-    for a step with keys.
-    An element of a table has its row's cells beside it, and its column's heading above it.
+    A combo box has the option that was chosen before. A step with keys also has the control with the
+    keyboard. An element of a table has its row's cells beside it, and its column's heading above it.
     """
     tree = _ToldTree()
     for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):

@@ -1,4 +1,4 @@
-"""Leave out the texts that a later step presses. An option names no item, because the next item has it there, too."""
+"""Leave out the texts that a later step presses. An option names no item: it is there for every item."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def texts_in_words(sight: Sight, what: str = "The screen", before: Sight | None 
     """Return the text on the screen as a sentence, without texts that only programs report.
 
     Not every model may see the reported texts. Messages of a failure come first, then the texts that the screen
-    ``before`` the last action did not have. Without that screen the order is that of the screen.
+    ``before`` the last action did not have. Otherwise the texts keep their order on the screen.
     """
     texts = [line.text for line in (sight.shown or sight).lines]
     if not texts and is_fully_reported(sight):

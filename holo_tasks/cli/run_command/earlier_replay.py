@@ -51,7 +51,7 @@ def _with_files(word: str) -> str:
 def earlier_replay(settings: Settings) -> Finished | None:
     """Return the time and the trace of the last replay with the same values, or ``None``.
 
-    A replay that did not report its end counts, too, because it may have entered the item.
+    A replay that did not report its end also counts, because it may have entered the item.
     """
     from holo_tasks.safety.records.replays import find_replay
 
