@@ -2,6 +2,7 @@
 
 python flows/benchmarks/field [--programs homebank gnumeric] [--drifts none tip] [--items 3]
 python flows/benchmarks/field --table     only print the table, in Markdown
+python flows/benchmarks/field --also FOLDER --programs mine    a program of your own: a subclass of ``Program`` there
 
 Each result is a line of ``field.jsonl``. A second start continues after the last one. Exit code 1 if any replay is
 silently wrong or harmful.
@@ -29,11 +30,11 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     if not options.table:
         _run(options, out)
-    from benchmarks.field.programs import PROGRAMS
+    from benchmarks.field.programs import with_folder
     from benchmarks.field.results import Shelf, markdown
 
     results = list(Shelf(out).read().values())
-    for line in markdown(results, {name: each.title for name, each in PROGRAMS.items()}):
+    for line in markdown(results, {name: each.title for name, each in with_folder(options.also).items()}):
         print(line)
     return 1 if any(one.verdict in ("silently wrong", "harm") for one in results) else 0
 
@@ -61,12 +62,12 @@ def _run(options: argparse.Namespace, out: Path) -> None:
 
 
 async def _all(options: argparse.Namespace, out: Path) -> None:
-    from benchmarks.field.programs import PROGRAMS
+    from benchmarks.field.programs import with_folder
     from benchmarks.field.results import Shelf
 
-    shelf = Shelf(out)
-    for name in options.programs or PROGRAMS:
-        program = PROGRAMS[name]()
+    shelf, programs = Shelf(out), with_folder(options.also)
+    for name in options.programs or programs:
+        program = programs[name]()
         if why := program.missing():
             print(f"left out: {program.title}: {why}", flush=True)
             continue
@@ -170,6 +171,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--by-hand", action="store_true", help="record the first item by hand, too (needs xdotool)")
     parser.add_argument("--heal", action="store_true", help="heal the playbook after drifts that were handed over")
+    parser.add_argument("--also", type=Path, metavar="FOLDER", help="a folder of modules with more programs")
     parser.add_argument("--out", type=Path, default=ROOT / "field-output")
     parser.add_argument("--table", action="store_true", help="only print the table of finished runs")
     return parser.parse_args()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
 
 from benchmarks.field.program import Program
 from benchmarks.field.programs.calibre import Calibre
@@ -27,3 +30,15 @@ EVERY: tuple[type[Program], ...] = (
     *(JabRef, TiddlyWiki, Tryton, Wagtail),
 )
 PROGRAMS: Mapping[str, type[Program]] = {each.name: each for each in EVERY}
+
+
+def with_folder(folder: Path | None) -> dict[str, type[Program]]:
+    """Return the suite's programs and those of the modules in a folder, by name. The folder's come last."""
+    programs = dict(PROGRAMS)
+    if folder is not None:
+        sys.path.append(str(folder.resolve()))
+        for path in sorted(folder.glob("*.py")):
+            for found in vars(import_module(path.stem)).values():
+                if isinstance(found, type) and issubclass(found, Program) and found.__module__ == path.stem:
+                    programs[found.name] = found
+    return programs
