@@ -43,6 +43,7 @@ from holo_tasks.safety.scrubbing import scrub_text
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script import Script
 from holo_tasks.scripts.script_view import report_windows
+from holo_tasks.scripts.step_outcome import may_have_stored
 
 if TYPE_CHECKING:
     from holo_tasks.agent.playbooks.replay_results import ReplayResults
@@ -202,8 +203,10 @@ class Layers:
         if keeping is not None:
             await keeping.store(self.run, helped.healed if helped is not None else ())
         if isinstance(brain, PlaybookBrain):
+            outcomes = tuple(brain.outcomes)
+            stored = may_have_stored(brain.rules, outcomes)
             self.run.replayed.append(
-                FollowedPlaybook(self.walk.number, brain.playbook.name, brain.goal, tuple(brain.outcomes))
+                FollowedPlaybook(self.walk.number, brain.playbook.name, brain.goal, outcomes, stored)
             )
 
     async def _tell_surroundings(self, brain: Brain | None) -> None:

@@ -86,6 +86,8 @@ class FollowedPlaybook:
     playbook: str
     goal: str
     outcomes: tuple[StepOutcome, ...]
+    may_have_stored: bool = False
+    """Whether it did the steps that store its item. They count also if it stopped after them."""
 
 
 @dataclass

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from holo_tasks.scripts.playbook import ListStep, Rule
+from holo_tasks.scripts.steps_and_targets import WITHOUT_EFFECT
 
 Outcome = Literal["fitted", "healed", "failed"]
 By = Literal["playbook", "model"]
@@ -35,3 +38,22 @@ class StepOutcome:
 def count(outcomes: Iterable[StepOutcome], outcome: Outcome) -> int:
     """Return the number of steps with an outcome."""
     return sum(one.outcome == outcome for one in outcomes)
+
+
+def may_have_stored(rules: Sequence[Rule], outcomes: Iterable[StepOutcome]) -> bool:
+    """Return whether a playbook that did these steps may have stored its item.
+
+    It may if it typed each text of its list, and did a step after the last one that is done only once, such as *Save*.
+    """
+    steps = {(rule.id, place): (rule, action) for rule in rules for place, action in enumerate(rule.do)}
+    done = [(one.rule, one.place) for one in outcomes if one.outcome != "failed"]
+    to_type = {step for step, (_, action) in steps.items() if isinstance(action, ListStep) and action.write is not None}
+    if not to_type <= set(done):
+        return False
+    stored = False
+    for rule, action in (steps[step] for step in done):
+        if action.write is not None:
+            stored = action.write.press_enter
+        elif action.kind not in WITHOUT_EFFECT and rule.limit == 1 and not rule.anytime:
+            stored = True
+    return stored

@@ -141,6 +141,9 @@ def test_the_same_values_are_refused_the_second_time_unless_the_user_wants_them_
     assert earlier_replay(first) is None
     keep_this_replay(first, replace(ANSWERED, status="needs_person", exit_code=11))
     assert earlier_replay(first) is None, "a run that did not answer is not done"
+    begin_this_replay(first)
+    keep_this_replay(first, replace(ANSWERED, status="needs_person", exit_code=11, may_have_stored=True))
+    assert "handed over, and the item may be there" in getattr(refusal(of_replay(tmp_path, "refuse")), "message", "")
     keep_this_replay(first, ANSWERED)
     second = refusal(of_replay(tmp_path, "refuse"))
     assert second is not None

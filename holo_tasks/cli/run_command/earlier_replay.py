@@ -67,7 +67,7 @@ def refused(replay: Replay, found: Finished) -> Outcome | None:
 
     if isinstance(found, Interrupted):
         done = f"This playbook began with the same values at {found.result}. "
-        done += "It is still running, or it was interrupted and the item may be there."
+        done += "It is still running, or it was interrupted or handed over, and the item may be there."
     else:
         done = f"This playbook was done with the same values at {found.result}. Trace: {found.trace}."
     if replay.again == "tell" or replay.repeats:
@@ -88,7 +88,8 @@ def begin_this_replay(settings: Settings) -> None:
 def keep_this_replay(settings: Settings, outcome: Outcome, before: Finished | None = None) -> None:
     """Record the values of a replay that answered. If the database is away, print that they are not recorded.
 
-    The start of a replay that may have entered the item stays on record: this one, or the interrupted one ``before``.
+    The start of a replay that may have entered the item stays on record: this one, or the interrupted one ``before``. One
+    that a person got back is such a replay if it did the steps that store the item.
     """
     from holo_tasks.safety.records.replays import Interrupted, end_replay, keep_replay
 
@@ -97,6 +98,7 @@ def keep_this_replay(settings: Settings, outcome: Outcome, before: Finished | No
         return
     done = outcome.steps - (outcome.status == "refused")  # nothing was done in the refused step
     may_be_entered = outcome.status in MAY_HAVE_ACTED if done else isinstance(before, Interrupted)
+    may_be_entered = may_be_entered or outcome.may_have_stored
     if not may_be_entered:
         _record(settings, lambda replay: end_replay(settings.store, replay.digest))
 

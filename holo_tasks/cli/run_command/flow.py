@@ -259,5 +259,6 @@ def _outcome_of_run(run: Run | None, status: Status, code: int, answer: str | No
         layer=_layer(run),
         model_calls=run.guard.calls,
         healed=run.healed,
+        may_have_stored=any(one.may_have_stored for one in run.replayed),
         message=" ".join(filter(None, (ended.message, late, doubt, *run.healing))),
     )

@@ -118,6 +118,8 @@ class Outcome:
     layer: str | None = None
     model_calls: int = 0
     healed: int = 0
+    may_have_stored: bool = False
+    """Whether a playbook did the steps that store its item, whatever came after them."""
     done_before: Finished | None = None
     """The last replay of the same values, with its time as its result."""
 
