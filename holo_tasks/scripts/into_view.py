@@ -23,7 +23,7 @@ from holo_tasks.scripts.element_search import (
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.pager import next_page
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.rules import conditions_in_words, find, is_visible, words_of
+from holo_tasks.scripts.rules import conditions_in_words, find, has_come, is_visible, words_of
 from holo_tasks.scripts.script_view import exactly
 from holo_tasks.scripts.scrolling import (
     Turn,
@@ -210,7 +210,7 @@ class IntoView:
         self._search.seen |= {each for each in screen if _stays(each) and is_visible(each, self._values, sight)}
         lacking = [each for each in screen if not self._shows(each, sight)]
         if misfit.cause == "effect":
-            lacking = [each for each in action.then if not is_visible(each, self._values, sight)]
+            lacking = [each for each in action.then if not has_come(each, self._values, sight)]
         if lacking:
             return [[way] for each in lacking for way in self._of_condition(each)]
         if misfit.cause == "effect":
@@ -223,7 +223,7 @@ class IntoView:
         return found
 
     def _shows(self, wanted: Condition, sight: Sight) -> bool:
-        return wanted in self._search.seen or is_visible(wanted, self._values, sight)
+        return wanted in self._search.seen or has_come(wanted, self._values, sight)
 
     def _of_condition(self, wanted: Condition) -> Iterable[Wanted]:
         match wanted:

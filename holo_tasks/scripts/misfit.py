@@ -18,6 +18,7 @@ from holo_tasks.scripts.rules import (
     check_in_front,
     conditions_in_words,
     find,
+    has_come,
     is_known,
     is_meant,
     is_shown,
@@ -151,7 +152,7 @@ def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, d
     """Return why a step of a rule does not fit."""
     if not is_shown(rule, values, sight):
         screen = max(rule.screens, key=lambda one: _share(one, values, sight))
-        unseen = [wanted for wanted in screen if not is_visible(wanted, values, sight)]
+        unseen = [wanted for wanted in screen if not has_come(wanted, values, sight)]
         near = _share(screen, values, sight) > 0
         other = bool(unseen) and near and all(map(_is_of_item, unseen))
         return Misfit(rule, place, "screen", _unseen(rule, unseen, values, sight), near, other, done)

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.rules import is_visible
+from holo_tasks.scripts.rules import has_come, has_words
 from holo_tasks.scripts.steps_and_targets import Condition
-from holo_tasks.scripts.values import PLACEHOLDER, Value
+from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight
 
 
@@ -36,7 +36,11 @@ class PassingMessages:
             return  # the removal of an interruption changes nothing
         following = [one for one in self.rules if rule.id in one.done and one.do[-1].answer is not None]
         self._awaited = {
-            one.id: [each for each in one.screen if _has_words(each) and not is_visible(each, self.values, sight)]
+            one.id: [
+                each
+                for each in one.screen
+                if isinstance(each, str) and has_words(each) and not has_come(each, self.values, sight)
+            ]
             for one in following
         }
         self._came = {name: set() for name in self._awaited}
@@ -44,9 +48,5 @@ class PassingMessages:
     def seen_on(self, sight: Sight, seen: Mapping[str, Collection[Condition]]) -> Mapping[str, Collection[Condition]]:
         """Return the conditions that count as seen, by rule: those that are given, and the messages that came."""
         for name, awaited in self._awaited.items():
-            self._came[name] |= {each for each in awaited if is_visible(each, self.values, sight)}
+            self._came[name] |= {each for each in awaited if has_come(each, self.values, sight)}
         return {**seen, **{name: {*seen.get(name, ()), *came} for name, came in self._came.items() if came}}
-
-
-def _has_words(wanted: Condition) -> bool:
-    return isinstance(wanted, str) and any(map(str.isalpha, PLACEHOLDER.sub("", wanted)))

@@ -27,7 +27,7 @@ from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.rules import Decision, find, is_shown, is_visible
+from holo_tasks.scripts.rules import Decision, find, has_come, is_shown
 from holo_tasks.scripts.steps_and_targets import Action, Target
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight, plain
@@ -144,7 +144,7 @@ class Resuming:
         if not then or self.taken is None:
             return False
         now, before = (
-            all(is_visible(wanted, self.values, sight) for wanted in then) for sight in (self.sight, self.taken.sight)
+            all(has_come(wanted, self.values, sight) for wanted in then) for sight in (self.sight, self.taken.sight)
         )
         return now and not before
 

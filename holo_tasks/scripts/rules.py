@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.core.texts.failure_words import says_failure
 from holo_tasks.core.texts.outside_text import apart
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import (
@@ -47,7 +48,7 @@ from holo_tasks.scripts.steps_and_targets import (
     Target,
 )
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, fill_all, filled_in, fits_title, label_of, read_values
-from holo_tasks.vision.screen_text import Line, Sight, matches
+from holo_tasks.vision.screen_text import FilledLabel, Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of
 
 UNKNOWN_SCREEN_WAITS = 8
@@ -181,7 +182,7 @@ def unmet(past: EarlierSteps, values: Mapping[str, Value], sight: Sight) -> list
     if past.last_in_line is None:
         return []
     rule, place = past.last_in_line
-    return [wanted for wanted in rule.do[place].then if not is_visible(wanted, values, sight)]
+    return [wanted for wanted in rule.do[place].then if not has_come(wanted, values, sight)]
 
 
 def _waits_for_effect(
@@ -249,7 +250,7 @@ def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight, seen: Collec
     """Return whether a rule's conditions on the screen hold. Those in ``seen`` were seen before it was scrolled."""
 
     def visible(wanted: Condition) -> bool:
-        return wanted in seen or is_visible(wanted, values, sight)
+        return wanted in seen or has_come(wanted, values, sight)
 
     if not any(all(map(visible, screen)) for screen in rule.screens):
         return False
@@ -291,6 +292,21 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
             return is_visible(f"*{text}*", values, sight) and sight.count(fill(text, values)) <= count
     filled = wanted.model_copy(update=filled_in(wanted, values))
     return shows_element(filled, filled.text, sight)
+
+
+def has_come(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
+    """Return whether a condition that must hold does so. The ``*`` of ``Job {number}*`` stands for no failure."""
+    if isinstance(wanted, str) and wanted.endswith("*") and has_words(wanted):
+        label = label_of(wanted, values)
+        if isinstance(label, FilledLabel):
+            label.is_effect = not says_failure(label)
+            return sight.has(label)
+    return is_visible(wanted, values, sight)
+
+
+def has_words(text: str) -> bool:
+    """Return whether a text has words of its own, besides the values that are filled in."""
+    return any(map(str.isalpha, PLACEHOLDER.sub("", text)))
 
 
 def _is_its_turn(rule: Rule, past: EarlierSteps) -> bool:

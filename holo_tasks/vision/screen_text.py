@@ -17,6 +17,7 @@ from pathlib import Path
 
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.core.texts.failure_words import says_failure
 from holo_tasks.vision.template_match import FoundPicture
 
 LIKENESS = 0.84
@@ -48,6 +49,8 @@ class FilledLabel(str):
     """
 
     values: tuple[str, ...] = ()
+    is_effect: bool = False
+    """Whether a message of a failure is no match: the ``*`` of an effect stands for other words."""
 
     def __new__(cls, label: str, values: Iterable[str]) -> FilledLabel:
         made = super().__new__(cls, label)
@@ -323,6 +326,8 @@ def holds_values(label: str, text: str, *, reported: bool = False) -> bool:
     from the program itself, so accents must match.
     """
     values = label.values if isinstance(label, FilledLabel) else ()
+    if isinstance(label, FilledLabel) and label.is_effect and says_failure(text):
+        return False
     if any(f"{value}*" in label and is_longer_name(value, text) for value in values):
         return False
     return not values or any(_holds(label, values, text, reported, fold) for fold in (str.casefold, _as_drawn))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holo_tasks.contract.wire_messages import Turn
@@ -9,8 +11,9 @@ from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.passing_messages import PassingMessages
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.rules import has_come, is_visible
 from holo_tasks.scripts.script_view import ScreenReader
-from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.vision.screen_text import Line, Sight, matches
 
 GOAL = parse_playbook("""
 name: orders
@@ -96,3 +99,24 @@ def test_a_question_begins_with_the_texts_that_came_after_the_last_action() -> N
     shown = sight("Orders", "OK", "Draft", "The order was not stored")
     question = brain._without_needless_clicks(shown).step["tool_call"]["question"]
     assert "reads: The order was not stored; Draft; Orders; OK." in question
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "comes"),
+    [
+        ("Job {number}*", "Job B-7 saved as entry 9", True),
+        ("Job {number}*", "Job B-7 could not be saved", False),
+        ("Job {number}*", "Job B-7: 0 of 1 records saved", False),
+        ("Could not find {number}*", "Could not find B-7 in the list", True),
+        ("*{number}*", "B-7, invalid address, open", True),
+    ],
+    ids=["success", "failure", "nothing was saved", "the recording had the failure", "the contents of a row"],
+)
+@pytest.mark.parametrize("reported", [False, True], ids=["read", "reported"])
+def test_the_rest_of_an_effect_is_no_failure(wanted: str, text: str, comes: bool, reported: bool) -> None:
+    values = {"number": "B-7"}
+    shown = sight(text)
+    if reported:
+        shown = replace(shown, lines=(), reported=lambda label: matches(label, text))
+    assert has_come(wanted, values, shown) is comes
+    assert is_visible(wanted, values, shown), "it is not gone, and it is no other message"

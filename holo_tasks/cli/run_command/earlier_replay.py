@@ -88,8 +88,8 @@ def begin_this_replay(settings: Settings) -> None:
 def keep_this_replay(settings: Settings, outcome: Outcome, before: Finished | None = None) -> None:
     """Record the values of a replay that answered. If the database is away, print that they are not recorded.
 
-    The start of a replay that may have entered the item stays on record: this one, or the interrupted one ``before``. One
-    that a person got back is such a replay if it did the steps that store the item.
+    The start of a replay that may have entered the item stays on record: this one, or the interrupted one ``before``.
+    One that a person got back is such a replay if it did the steps that store the item.
     """
     from holo_tasks.safety.records.replays import Interrupted, end_replay, keep_replay
 
