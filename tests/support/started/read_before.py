@@ -1,13 +1,14 @@
 """Share OCR results between the processes of a test run, because they depend on the pixels alone.
 
 OCR takes most of an audit's time, and tests of whole programs do not depend on which process runs it. ``readings.zip``
-has the results of earlier runs. It is valid only for the same engine: the same libraries and the same source. ``make
+has the results of earlier runs. It is valid only for the same engine: the same libraries and the same code. ``make
 durations`` writes it anew, with some of the pictures, and `tests/vision` reads those again. The tests' own process runs
 OCR itself in tests of OCR (`known_readings` in the conftest).
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import io
@@ -72,7 +73,20 @@ def key_of(kind: str, pixels: Any) -> str:
 def engine() -> str:
     """Return a description of everything except the picture that affects OCR results."""
     versions = [f"{name} {version(name)}" for name in ("rapidocr", "onnxruntime", "opencv-python-headless", "numpy")]
-    return f"{', '.join(versions)}, {hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]}"
+    return f"{', '.join(versions)}, {hashlib.sha256(_code_of(SOURCE).encode()).hexdigest()[:16]}"
+
+
+def _code_of(path: Path) -> str:
+    """Return the code of a module without comments and docstrings, which do not affect its results."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [part for part in node.body if not _is_text(part)]
+    return ast.unparse(tree)
+
+
+def _is_text(part: ast.stmt) -> bool:
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) and isinstance(part.value.value, str)
 
 
 def known(path: Path = KEPT) -> Mapping[str, Any]:
