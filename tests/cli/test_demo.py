@@ -38,7 +38,7 @@ def test_show_a_first_report_with_the_wheel_alone(installed: Installed, tmp_path
     foreign = {"HAI_API_KEY": "a-key", "PREFECT_API_URL": "http://127.0.0.1:9/api"}
     ended = installed(tmp_path, "holo-tasks", "demo", env=foreign)
     folder = tmp_path / "holo-demo"
-    assert ended.code == 0, ended.stderr
+    assert ended.code == 0, ended.stdout + ended.stderr
     assert ended.stdout.splitlines()[-1] == str(folder / "report.html")
     assert "Tandem Car Hire, EUR 318.60: flagged: the ledger says EUR 381.60" in ended.stdout
     assert "  click ‘Flag for review’" in ended.stdout.splitlines()
