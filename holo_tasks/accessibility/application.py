@@ -69,7 +69,7 @@ CACHE_OFFER_S = 0.3
 
 
 class Application:
-    """A program on the bus, with its tree as it was last read.
+    """A program on the bus, with the last reading of its tree.
 
     The tree is kept until the program signals a change or something is repainted.
     """

@@ -135,7 +135,7 @@ class Bus:
             return {}
         address = self.address_for_programs
         on = {"DBUS_SESSION_BUS_ADDRESS": address}
-        # With AT_SPI_BUS_ADDRESS Qt 6.4 would publish nothing. A property of the X server has the address, too.
+        # With AT_SPI_BUS_ADDRESS Qt 6.4 would publish nothing. A property of the X server has the address as well.
         telling = {
             "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
             "GNOME_ACCESSIBILITY": "1",  # Firefox

@@ -19,7 +19,7 @@ OWN_EVENTS = {
     "window:activate": None,
     "window:deactivate": None,
 }
-"""Events that are about one element only, with their known details; ``None`` stands for any detail."""
+"""Events that are about one element only, with their known details; ``None`` means any detail."""
 IGNORED_EVENTS = {
     "object:announcement",
     "object:attributeschanged",

@@ -1,7 +1,7 @@
 """Compute where on the screen an element is, from the toolkit's extents and the X server's windows.
 
 Toolkits report positions in their own pixels (half as many under GDK_SCALE=2) or relative to their window. The X
-server's geometry of the window gives the factor and the offset. If the two do not match, no element of that window gets
+server's geometry of the window gives the factor and the offset. If the two do not match, no element of the window gets
 a box. `fit` and `place` are the main functions; `assembly` calls them.
 """
 
@@ -15,12 +15,12 @@ from holo_tasks.core.screen.geometry import Box, Size
 SLACK = 3
 """Pixels by which extents and geometry may differ: toolkits round, and may or may not include a border."""
 WIDEST_BORDER = 32
-"""Most pixels of a program between the edge of its window and the content of it."""
+"""Most pixels of a program between the edge of its window and the window's content."""
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
 COORDINATE_LIMIT = 1 << 20
 """Coordinates and sizes in pixels from here on are invalid, because no screen is that large."""
 MOST_BOXES = 24
-"""Most repainted boxes that are kept separately; with more, one box around all of them counts."""
+"""Most repainted boxes that are kept separately; with more, the box around them all counts."""
 Extents = tuple[int, int, int, int]
 
 

@@ -150,7 +150,8 @@ class Reader:
 
 
 async def _await_reading(app: Application, view: View, *, is_wanted: bool = True) -> None:
-    """Wait until a program is read, as long as it is wanted and goes on answering. A late reading goes on in its task.
+    """Wait until a program is read, while the reading is wanted and the program answers. A late reading goes on in its
+    task.
 
     A reading that began before this one may have missed a change, so it is followed by another.
     """

@@ -2,7 +2,7 @@
 
 A sheet of LibreOffice has billions of cells, and none is among its children. Neither are the cells of a list in GTK 3.
 The program is asked for the cells in the table's corners, and then for each cell between them. `filled_cells` is the
-main function; `application` calls it. Of a sheet the empty cells that a person fills in next are found, too: those
+main function; `application` calls it. In a sheet it also finds the empty cells that a person fills in next: those
 between filled cells, and those of the row below the last filled one.
 """
 
@@ -29,7 +29,7 @@ MOST_PARTS = 10
 """Most parts of one cell that are read."""
 
 All: TypeAlias = Callable[..., Awaitable[list[Any]]]
-"""Calls functions, a few at a time, and returns their results; ``None`` stands for a missing answer."""
+"""Calls functions, a few at a time, and returns their results; ``None`` is a missing answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ async def filled_cells(
 ) -> list[str] | None:
     """Return the paths of the visible cells of a table that hold a text, row by row.
 
-    ``visible`` holds the extents of the table's visible part; ``None`` stands for the whole table. Of a sheet
+    ``visible`` holds the extents of the table's visible part; ``None`` means the whole table. Of a sheet
     (``is_sheet``) the empty cells of the filled part and of the row below it are returned as well. Returns ``None`` if
     the table does not report which cells are visible.
     """
@@ -113,7 +113,7 @@ async def _place_of(connection: Connection, name: str, path: str, x: int, y: int
 
 
 async def _cell(connection: Connection, name: str, path: str, row: int, column: int) -> _Cell | None:
-    """Return a cell, or the part of it that holds a text. Returns ``None`` for a place without a cell or a text.
+    """Return a cell, or its part that holds a text. Returns ``None`` for a place without a cell or a text.
 
     In GTK 3 the picture and the text of a cell are separate children of the cell. In Java the text is the cell's name.
     """

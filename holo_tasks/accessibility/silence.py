@@ -21,7 +21,7 @@ class Silence:
     """The seconds since a program last sent something, while it was awaited.
 
     The time in which a thread of the program waited for a CPU is left out. A nap counts as `NAP_S`, however long it
-    took, because this process may wait for a CPU, too. ``received`` returns the number of bytes that the program sent.
+    took, because this process may also wait for a CPU. ``received`` returns the number of bytes that the program sent.
     The kernel reports a wait at its end, so a report may also cover earlier naps.
     """
 

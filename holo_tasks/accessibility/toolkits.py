@@ -84,7 +84,7 @@ def missing_package(pid: int) -> str:
 
 
 def toolkit_of(pid: int) -> str:
-    """Return the toolkit whose library a process has loaded; empty if it is none of the known ones."""
+    """Return the toolkit whose library a process has loaded; empty for an unknown toolkit."""
     maps = (process(pid) / "maps").read_bytes()
     return next((name for name, pattern in _LOADED if pattern.search(maps)), "")
 

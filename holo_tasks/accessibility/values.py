@@ -18,7 +18,7 @@ VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS, MOST_RELATIONS = 1_000, 300, 300,
 TERMINAL_CHARACTERS = 20_000
 """Most characters of a terminal's screen that are read. One of 80 columns and 24 rows has 1,920."""
 OBJECT = "\ufffc"
-"""The character that stands for an object in a text."""
+"""The character that represents an object in a text."""
 LIMITED = "spin button"
 LIMITS = ("CurrentValue", "MinimumValue", "MaximumValue")
 ROUNDING = 2.0**-24
@@ -155,7 +155,7 @@ def _labeled_by(relations: Sequence[Any], wanted: int = protocol.LABELLED_BY) ->
 async def read_choice_labels(connection: Connection, bus_name: str, nodes: Sequence[Node]) -> bool:
     """Read the labels of combo boxes that publish their chosen option as their name; return whether any changed.
 
-    Java publishes this relation at the label only, so each label beside such a combo box is asked once.
+    Java publishes this relation at the label only, so each label next to such a combo box is asked once.
     """
     boxes = {node.path: node for node in nodes if node.role == "combo box" and node.extents}
     beside = {node.parent for node in boxes.values()}

@@ -1,4 +1,4 @@
-"""`@agent_step`: steps of an agent as Prefect tasks. `decide` and `act` are two of them."""
+"""`@agent_step`: steps of an agent as Prefect tasks. `decide` and `act` are such steps."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def _number(name: str, text: str) -> float | None:
 
 
 def _final_state(guarded: Callable[..., Any], error: HoloError) -> State[Any]:
-    """Return the state that a guarded flow ends with. Raises ``error`` if the function is no flow by itself."""
+    """Return the state that a guarded flow ends with. Raises ``error`` if the function is not itself a flow."""
     flow, task = FlowRunContext.get(), TaskRunContext.get()
     if flow and flow.flow and flow.flow.fn is guarded:
         return failed_state(error)

@@ -17,7 +17,7 @@ def earlier_work(
 
     ``keys`` maps each current key to the earlier one. The result is ``None`` for work that was begun and not finished.
     A stored result counts only if ``is_of(key, result)`` is true. If two items shared one earlier key, its unfinished
-    work belongs to neither of them.
+    work belongs to neither item.
 
     Call it inside an open agent. Raises `InvalidUsage` for work without a key.
     """

@@ -120,7 +120,7 @@ class Layers:
                 return await self._run_layer(self.layer, last=not layers)
             except (GaveUp, ModelFailed) as error:
                 if isinstance(error, GaveUp) and why and not layers:
-                    # The message needs the reason of the first layer, too, for the person who reads it.
+                    # The reader of the message also needs the reason of the first layer.
                     raise GaveUp(f"{error} Before that: {why}", layer=error.layer) from None
                 if error.transient or not layers:
                     raise

@@ -46,7 +46,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
-"""Keyword arguments of a call to Prefect. With one of them a flow run is created even if the result is known."""
+"""Keyword arguments of a call to Prefect. A call with such an argument creates a flow run even if the result is
+known."""
 
 
 class SubgoalFlow(ScrubbedFlow[P, R]):
@@ -167,7 +168,7 @@ def subgoal(
 
     ``title`` and ``key`` are format strings over the function's arguments. With a ``key`` the result is stored in the
     ledger under that business item. A later call with the same arguments returns it without a model call or input.
-    With other arguments, or from another function of that name, it raises `TokenConflict`. ``inputs`` names the
+    With other arguments, or from another function of the same name, it raises `TokenConflict`. ``inputs`` names the
     arguments that are compared, by default all. If all arguments in the key are None, the call has no key.
 
     A function is identified by its name and the place of its file: the package, else the folder, without the commit

@@ -17,7 +17,7 @@ class Place:
     region: str | None = None
     local_only: bool = False
     retain_days: int = 0
-    """Days for which nobody, including the bucket's owner, can change or delete a new object. 0 uses the bucket's own
+    """Days for which no user, not even the bucket's owner, can change or delete a new object. 0 uses the bucket's own
     default. It is part of the place, so that a resumed upload uses it as well."""
     addressing_style: str = "path"
     """"path" or "virtual": the position of the bucket's name in addresses."""

@@ -1,7 +1,7 @@
 """Check that a bucket holds all of a spooled trace, before the only other copy is deleted.
 
-An accepted upload is no proof: a bucket can be emptied, or deleted and created again, during a run. So `find_missing`
-compares the bucket's listing with the spool, by names, sizes and digests. `upload` uses it.
+An accepted upload does not prove that: a bucket can be emptied, or deleted and created again, during a run. So
+`find_missing` compares the bucket's listing with the spool, by names, sizes and digests. `upload` uses it.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class StoreRefused(StoreTrouble):
 
 
 class ForeignObject(StoreRefused):
-    """An object of that name exists already, with other contents."""
+    """The bucket already has an object of this name with other contents."""
 
 
 def no_trace_in(folder: Path) -> InvalidUsage:

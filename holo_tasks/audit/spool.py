@@ -1,4 +1,4 @@
-"""Manage the spool: the local folder that holds a run's evidence until the bucket has all of it.
+"""Manage the spool: the local folder that holds a run's evidence until all evidence is in the bucket.
 
 `Spool` is the folder of one run. `upload` reads from it and notes the progress in it.
 """

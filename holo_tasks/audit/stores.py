@@ -44,7 +44,7 @@ class Destination(ABC):
         """Parse a folder such as ``/some/dir``, or ``s3://bucket/prefix``. Raises `InvalidUsage`.
 
         The other arguments are for S3; their defaults come from the standard AWS variables. ``retain_days`` uses object
-        lock: for that time, nobody can delete or change a written object. ``addressing_style`` is "path" or "virtual";
+        lock: for that time, no user can delete or change a written object. ``addressing_style`` is "path" or "virtual";
         empty is the value of ``HOLO_AUDIT_ADDRESSING_STYLE``, else "path".
         """
         if not text.strip():

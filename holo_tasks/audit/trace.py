@@ -87,7 +87,7 @@ class LocalTrace:
         return cls(folder, descriptor, key, seq=seq, head=head, end=end)
 
     def append(self, events: Sequence[tuple[str, Event]]) -> list[Record | EvidenceFailed]:
-        """Append events, each with its time, to the chain. One sync makes all of them durable.
+        """Append events, each with its time, to the chain. One sync makes all events durable.
 
         The result has a record or an `EvidenceFailed` for each event. An event without a canonical form is skipped.
         """

@@ -161,7 +161,7 @@ def _is_cell(at: Point, step: HandStep, reader: Reader) -> bool:
     """Return whether the point is in a table cell.
 
     The tree decides if it reports a cell or a field there. Otherwise the point's box must have neighbors of the same
-    size beside and below it.
+    size at its side and below.
     """
     element = step.before.tree.at(at)
     if element is not None and (element.role in TABULAR or "editable" in element.states):

@@ -112,7 +112,7 @@ def _report(run: ReadTrace, out: Path, pictures: Place) -> str:
         make_private(folder)
     except OSError as error:
         raise InvalidUsage(f"The reports cannot be written to {folder}: {error.strerror}.") from None
-    # Folders of runs may have any name, and two of them may have the same.
+    # Folders of runs may have any name, and two folders may have the same name.
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.run_id)[:80].strip("-") or "run"
     name = f"{plain}-{hashlib.sha256(os.fsencode(run.uri)).hexdigest()[:8]}.html"
     try:

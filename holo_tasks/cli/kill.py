@@ -17,7 +17,7 @@ PATIENCE_S = 5.0
 
 
 class KillResult(NamedTuple):
-    """The result of a kill: a line per run, and sentences about what is not certain."""
+    """The result of a kill: a line per run, and sentences about uncertain outcomes."""
 
     lines: tuple[str, ...]
     doubts: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def kill(home: Path, run_id: str | None, reason: str) -> KillResult:
 def _end_processes(home: Path, meant: list[Running], here: list[Running]) -> list[Running]:
     """Send SIGTERM to the processes of runs. Return all runs that end by that.
 
-    Used if no request to stop can be written. A process with several runs ends with all of them.
+    Used if no request to stop can be written. A process with several runs ends with all its runs.
     """
     pids = {run.pid for run in meant}
     ended = [run for run in here if run.pid in pids]

@@ -20,7 +20,8 @@ from holo_tasks.safety.records.run_list import RunBook, RunRow
 def listing(home: Path, most: int, *, as_json: bool) -> str:
     """Return the ``most`` newest runs and the dead-letter list, as a text or one JSON object.
 
-    The text also has the ``most`` newest dead letters and the number of older ones. The JSON object has all of them.
+    The text also has the ``most`` newest dead letters and the number of older ones. The JSON object has all dead
+    letters.
     """
     store = store_at(home)
     alive = {run.run_id for run in running(home)}

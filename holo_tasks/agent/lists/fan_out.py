@@ -32,7 +32,7 @@ from holo_tasks.safety.records.work_items import PRIORITIES, Priority, QueueCoun
 
 POLL_S = 2.0
 TABLE_S = 60.0
-"""Seconds between two tables of a list. Prefect stores each of them."""
+"""Seconds between two tables of a list. Prefect stores each table."""
 MOST_FAILED_IN_A_ROW = 3
 """Number of failed batches in a row, without any finished item, after which a person has to look."""
 

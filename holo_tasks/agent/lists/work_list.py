@@ -1,4 +1,4 @@
-"""`WorkList`: a list of business items for flows on many machines. One of them works on each item."""
+"""`WorkList`: a list of business items for flows on many machines. One machine works on each item."""
 
 from __future__ import annotations
 

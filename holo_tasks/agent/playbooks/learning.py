@@ -167,7 +167,7 @@ class PlaybookLearner:
         return found[0] if found else self.goal or "none"
 
     def _finish(self) -> None:
-        newest = self._versions.newest()  # other runs act and learn, too
+        newest = self._versions.newest()  # other runs also act and learn
         if newest.id == self.version.id:
             self.version = newest
         if self.version.status == "promoted" and self.public_key is None and (self.fitted or self.gave_up):

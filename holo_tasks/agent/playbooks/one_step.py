@@ -119,7 +119,7 @@ class Healed:
 
 @dataclass
 class _StepInProgress:
-    """A step that the model is doing: its calls so far, and its last action with the picture before it."""
+    """A step that the model is doing: its past calls, and its last action with the picture before it."""
 
     misfit: Misfit
     error: DoesNotFit

@@ -54,7 +54,7 @@ class Chart:
 
     @property
     def slot(self) -> float:
-        """Width of a bar with the gap beside it."""
+        """Width of a bar and the gap next to it."""
         return 1000 / max(len(self.bars), MIN_SLOTS)
 
     def drawn(self) -> Iterator[tuple[str, str]]:

@@ -114,7 +114,7 @@ def _from_now(seconds: float) -> str:
 
 
 MAX_VALUES = 200
-"""Rows of a table of values. The trace has all of them."""
+"""Rows of a table of values. The trace has every row."""
 
 
 class _Object(list[tuple[str, object]]):
@@ -125,7 +125,7 @@ def named_values(text: str, *, separator: str = "\n") -> list[tuple[str, str]]:
     """Return the names and values of a JSON object or list. Returns an empty list if the text is neither.
 
     A nested value has a name such as ``lines 2 · amount``. ``separator`` is between the plain values of a list. Numbers
-    are returned as they are written.
+    are returned in their written form.
     """
     if not text.lstrip().startswith(("{", "[")):
         return []

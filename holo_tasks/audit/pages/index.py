@@ -20,7 +20,7 @@ from holo_tasks.core.person import SUSPENDED
 
 MAX_BARS = 60
 MAX_TEXT = 20_000
-"""Characters of a title or a reason that the page shows. The trace has all of it."""
+"""Characters of a title or a reason that the page shows. The trace has the whole text."""
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def write_report(
 
 
 def _read_story(trace: Trace) -> tuple[Story, ChainCheck]:
-    """Read a trace once, as far as it is readable."""
+    """Read the readable part of a trace once."""
     size = 0
 
     def measured() -> Iterator[bytes]:

@@ -43,7 +43,7 @@ class StepScreen:
     """A screen before or after the step. ``picture`` is ``None`` if the trace lacks it.
 
     ``what`` is its heading, "Before" or "After". ``typed`` is the text or the keys of the action, and ``verb`` the word
-    in front of it. ``masked`` has the kinds of masks on the screen.
+    in front. ``masked`` has the kinds of masks on the screen.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""Verify a trace: did the holder of a key write it, all of it, and nothing else?
+"""Verify a trace: that the holder of a key wrote it, and that nothing was removed or added.
 
 `verify` works offline, in one pass, and without the writer's code. It shares only the schema in `core.events`, and for
 a bucket the connection (`s3`).

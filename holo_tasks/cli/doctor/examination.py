@@ -1,4 +1,4 @@
-"""Run all checks of the doctor concurrently and print each result as soon as it is known."""
+"""Run all checks of the doctor concurrently and print each result when its check ends."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class _Examined:
     profile: Profile
 
     async def check(self, dialect: str) -> None:
-        """Run the checks from the key on. The first call decides three of them."""
+        """Run the checks from the key on. The first call decides three checks."""
         shot = picture()
         question = Questions(self.profile)
         schema = point_schema(self.profile.coordinates)
@@ -191,7 +191,7 @@ class _Examined:
         chain.stop(remedies.of_refusal(error, server.where))
 
     def _report_name(self, *, answered: bool = True) -> None:
-        """Report what the server and the profile say about the model. Any doubt makes the finding a warning."""
+        """Report the server's and the profile's facts about the model. Any doubt makes the finding a warning."""
         name, note, price = self.profile.name, self.profile.note, self.profile.price
         listed = self.server.listed
         if listed is None:

@@ -1,4 +1,4 @@
-"""`holo-tasks record`: watch a person, and make a playbook of that.
+"""`holo-tasks record`: watch a person's work, and make a playbook from it.
 
 `record` is the command, `person` its standard input.
 """

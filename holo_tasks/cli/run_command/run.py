@@ -40,7 +40,7 @@ MAX_SIDE = 16_384
 MOST_NAMED = 12
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 TOLD_AFTER_S = 1.0
-"""Seconds of waiting before a run begins after which a message says what it waits for."""
+"""Seconds of waiting before a run begins after which a message names the cause of the wait."""
 followed: FollowedRun | None = None
 """The run id and the progress file for the MCP server; `mcp.child` sets it before the command begins."""
 
@@ -318,7 +318,7 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
 
 
 def _print_waiting(settings: Settings, server: TemporaryServer | None, coming_up: asyncio.Task[Any]) -> None:
-    """Print what the run waits for before it begins."""
+    """Print the parts that a run waits for before it begins."""
     if settings.aloud:
         desktop = [] if coming_up.done() else ["the desktop"]
         prefect = "Prefect to load" if server is None else "a temporary Prefect server, for none is configured"

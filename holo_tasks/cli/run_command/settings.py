@@ -34,9 +34,9 @@ GOAL = "run"
 
 @dataclass(frozen=True)
 class Replay:
-    """A playbook with its values. It works before the model, or instead of it if ``only`` is true.
+    """A playbook with its values. It works before the model, or in the model's place if ``only`` is true.
 
-    ``again`` is what the playbook says about values that were done before, which ``digest`` identifies. With
+    ``again`` is the playbook's setting for values that were done before. ``digest`` identifies the values. With
     ``repeats``, they are done again.
     """
 
