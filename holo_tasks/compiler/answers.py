@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """A recorded answer, the screen that it was given on, and the parameter values of that recording."""
+    """A recorded answer, the screen that it was given on, and the parameter values of its recording."""
 
     content: str
     sight: Sight
@@ -61,7 +61,7 @@ def answer_of(
 ) -> Answer:
     """Return how to read the answers of recordings that ended on the same screen of the program.
 
-    ``befores`` are the screens before the last steps. A message that they do not show may be an answer as it is.
+    ``befores`` are the screens before the last steps. A message that they do not show may be an answer without change.
 
     A value such as ``true`` or ``null`` cannot be read as text, so the screen itself has to imply it. That is
     only accepted if ``others``, which ended on another screen, all have a different value there.
@@ -127,7 +127,7 @@ _IS_ENGLISH = re.compile(
     r"\b(?:the|this|that|these|those|its?|and|with|from|into|"
     r"(?:add|book|change|close|create|delete|enter|make|open|put|remove|send|set|store|write) (?:an?|all))\b"
 )
-"""Words by which a task is in English. Words such as *in*, *to* and *a* are words of other languages, too."""
+"""Words by which a task is in English. Words such as *in*, *to* and *a* also belong to other languages."""
 
 
 def reports_done(answer: str, goal: str) -> bool:
@@ -184,7 +184,7 @@ def _possible_reads(leaf: Any, one: RecordedAnswer) -> Iterator[Read]:
     for kind, key, heading in cells:
         yield Read.model_validate({"row": key, "column": heading, "as": kind, **(like if kind == "text" else {})})
     if cells:
-        return  # the other texts of the row belong to the recorded item, and may stand in another row for the next one
+        return  # the other texts of the row belong to the recorded item, and the next item may have them in another row
     for kind in kinds:
         for line in one.sight.lines:
             said = one.sight.right_of(line.text) if _is_label(line.text) else None
@@ -292,7 +292,7 @@ def errors_at_end(first: Sight, one: RecordedAnswer) -> list[str]:
     """Return the new texts that read like an error on the last screen of a recording, which answered nevertheless.
 
     They have parameters in place of the item's values, and ``*`` in place of dates, times and durations. A text that
-    goes on in other lines is returned with each number of them.
+    goes on in other lines is returned with each possible number of lines.
     """
     new = [line for line in one.sight.lines if not first.has(line.text)]
     found: list[str] = []

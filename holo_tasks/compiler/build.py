@@ -72,7 +72,7 @@ class BuiltGoal:
     """The lists of its loops, with their items in the recording."""
 
     def interrupted_by(self, interruptions: Mapping[str, Mapping[str, Any]]) -> BuiltGoal:
-        """Return the goal with interruptions, as they are written in a playbook."""
+        """Return the goal with interruptions, which have the form of a playbook."""
         if not interruptions:
             return self
         first = {key: value for key, value in self.goal.items() if key not in ("steps", "rules")}

@@ -17,7 +17,7 @@ from holo_tasks.scripts.value_formats import format_of, forms_of, is_part_of, wi
 from holo_tasks.vision.screen_text import Line, Sight, matches, on_row
 
 CHOOSE = "choose"
-"""The tool of a step that stands for arrow keys which chose an entry."""
+"""The tool of a step that replaces the arrow keys which chose an entry."""
 TAKE = frozenset({"enter", "return", "space"})
 """Keys that take the entry that is selected."""
 ARROWS = frozenset({"up", "down", "left", "right", "pageup", "pagedown", "page_up", "page_down"})

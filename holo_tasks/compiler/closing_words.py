@@ -91,7 +91,7 @@ _TOPICS: Mapping[str, str] = {
     r"(zezwol na|wlacz) powiadomienia|ankieta|witamy (w|ponownie)",
 }
 LONG = 5
-"""Fewest letters of a word that tells what a topic is about."""
+"""Fewest letters of a word that identifies a topic."""
 LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe"})
 """Letters that have no accent to remove."""
 

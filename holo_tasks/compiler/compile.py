@@ -89,7 +89,7 @@ class CompileSettings:
 
     ``name`` is the name of the goal. ``named`` are pairs of a parameter and a literal of the runs. ``ask`` returns
     the names for all parameters. Pictures are written to ``folder``. ``probe_of`` describes the goal that a probe
-    belongs to. ``interruptions`` are those of the goal, as they are written in a playbook. With ``loops``, several
+    belongs to. ``interruptions`` are those of the goal, in the form of a playbook. With ``loops``, several
     items of one recording become a loop. If ``strict`` is set, recordings are refused if a step would be left to the
     model.
     """
@@ -215,8 +215,8 @@ def _made_from_traces(
 ) -> _Goal:
     """Return the goal made from recordings of verified traces.
 
-    Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out. ``others``
-    are the recordings of other sub-goals, from which interruptions are learned, too.
+    Recordings that went astray are left out, as long as `FEWEST_STRAIGHT` remain. A probe leaves none out.
+    Interruptions are also learned from ``others``, the recordings of other sub-goals.
     """
     pictures: dict[Picture, Sight] = {}
     for trace in traces:
@@ -268,8 +268,9 @@ def _made_straight(wanted: CompileSettings, chosen: Sequence[Recording], picture
             goal = _made_somehow(wanted, chosen, pictures)
             return replace(goal, told=replace(goal.told, astray=goal.told.astray + astray))
         except DryRunMismatch as error:
-            # A run that went in circles is left out. If only two runs differ, it is unknown which of them did. The runs
-            # of a probe are never left out: they show the screens that do not count as done.
+            # A run that went in circles is left out. If there are only two runs and they differ, it is unknown which
+            # run went in circles. The runs of a probe are never left out: they show the screens that do not count as
+            # done.
             straight = [one for one in chosen if one is not error.recording]
             if len(straight) < FEWEST_STRAIGHT or wanted.probe_of is not None:
                 raise

@@ -24,7 +24,7 @@ from holo_tasks.vision.screen_text import Sight
 BESIDE = "XXZ"
 """A column far from those of any recorded cell, for the other cells of its row."""
 DESCRIBES = frozenset({"name", "within", "right_of", "below", "holds", "place", "column"})
-"""Facts of which one is enough to find an element again."""
+"""Facts that each suffice to find an element again."""
 
 
 class DryRunMismatch(InvalidUsage):
@@ -90,7 +90,7 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
     """Return the elements that a recording reports for a picture: the one that was hit, and a check box set before.
 
     A combo box has the option that was chosen before. A step with keys also has the control with the
-    keyboard. An element of a table has its row's cells beside it, and its column's heading above it.
+    keyboard. An element of a table comes with the other cells of its row, and with its column's heading above it.
     """
     tree = _ToldTree()
     for one, states in ((before, frozenset({SHOWING, "checked"})), (step, frozenset({SHOWING}))):
@@ -121,7 +121,7 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
 
 
 class _ToldTree:
-    """The elements that the facts of recorded steps tell of."""
+    """The elements that the facts of recorded steps describe."""
 
     def __init__(self) -> None:
         self.found: list[Element] = []
@@ -135,7 +135,7 @@ class _ToldTree:
         return number
 
     def add_alike(self, facts: Mapping[str, str], at: Point, parent: int, states: Collection[str]) -> None:
-        """Add an element with the label beside it and the other elements of its group."""
+        """Add an element with the label next to it and the other elements of its group."""
         whole, role = self.found[parent].box, facts.get("role", "")
         above = self.add("panel", facts["group"], whole, parent) if facts.get("group") else parent
         if facts.get("right_of"):
@@ -164,7 +164,7 @@ class _ToldTree:
 
 
 def _is_described(step: RecordedStep) -> bool:
-    """Return whether an element can be found by its name, its container, a label beside it or its place in a group."""
+    """Return whether an element can be found by its name, its container, a label next to it or its place in a group."""
     return not DESCRIBES.isdisjoint(name for name, text in step.element.items() if text)
 
 

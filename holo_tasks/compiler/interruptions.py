@@ -1,6 +1,6 @@
 """Find the interruptions in recordings: a tip, a notice or a banner that lay over the page and was closed there.
 
-Such a step is no step of the task. It becomes an interruption of the playbook, which may come at any time or never. A
+Such a step is not part of the task. It becomes an interruption of the playbook, which may come at any time or never. A
 step counts as one only if all of this holds:
 
 * It is one click on a control that closes something, such as *Close*, *Got it* or a cross.
@@ -55,7 +55,7 @@ class Interruption:
 
     @property
     def target(self) -> Target | None:
-        """The control that closes it, below its mark where that finds the control, too."""
+        """The control that closes it. It is described as below the overlay's mark if that also finds the control."""
         found = target_of(self.step, 0, self.on, {})
         if found is None or found.field is not None:
             return None
@@ -85,7 +85,7 @@ class Interruption:
 
     @property
     def written(self) -> dict[str, Any]:
-        """The interruption as it is written in a playbook."""
+        """The interruption in the form of a playbook."""
         assert self.target is not None
         return {"screen": self.mark, "do": {"click": as_written(self.target)}}
 
@@ -152,7 +152,7 @@ def may_close(step: RecordedStep) -> bool:
 
 
 def _without(interruption: Interruption, recordings: Sequence[Recording], sights: Sights) -> list[Sight]:
-    """Return what the pictures of recordings show, apart from those on which the interruption was."""
+    """Return the contents of the recordings' pictures, apart from those on which the interruption was."""
     every = dict.fromkeys(picture for one in recordings for picture in one.pictures)
     return [sights[picture] for picture in every if picture != interruption.step.before]
 
@@ -172,7 +172,7 @@ def _is_extra(
 
 
 def _left(recording: Recording, closed: Collection[RecordedStep]) -> Recording:
-    """Return a recording without some steps. The step before one of them led to the page without the overlay."""
+    """Return a recording without some steps. The step before a removed one then led to the page without the overlay."""
     steps: list[RecordedStep] = []
     for step in recording.steps:
         if step not in closed:

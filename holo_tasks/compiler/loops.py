@@ -32,7 +32,7 @@ class FoundLoop:
 def looped(steps: Sequence[Step], values: Mapping[str, Value], data: Mapping[str, Any]) -> FoundLoop | None:
     """Return the longest loop in some steps, or ``None``. ``values`` are those of the parameters.
 
-    The steps for all items are the same apart from the values, and a value of the item is typed in each of them.
+    The steps for all items are the same apart from the values, and each repetition types a value of its item.
     ``data`` are those of the run.
     """
     lists = {len(value): name for name, value in data.items() if isinstance(value, list)}

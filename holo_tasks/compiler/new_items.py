@@ -65,7 +65,7 @@ def without_entered(texts: Sequence[str], later: Sequence[RecordedStep], values:
 def enters_an_item(steps: Sequence[RecordedStep], values: Mapping[str, Value], answer: Mapping[str, Any]) -> bool:
     """Return whether steps type several values of the item into one form, which a second replay would enter again.
 
-    An ``answer`` that reads a value from a table or beside a label belongs to a search, which does no harm.
+    An ``answer`` that reads a value from a table or next to a label belongs to a search, which does no harm.
     """
     if any("line" not in read for read in answer.get("read", {}).values()):
         return False

@@ -21,7 +21,7 @@ def without_options(
 ) -> Sight:
     """Return a picture of a step without the texts that this step or a later one presses to choose a value.
 
-    Such a text holds the value where the press finds it. OCR may join it with the options beside it. A value with a
+    Such a text holds the value where the press finds it. OCR may join it with the neighboring options. A value with a
     digit is an item's key, which may be pressed in a list and be the heading of a form. So is a value that is pressed
     on another control than one of `CHOICES`, or that stands alone where the program reports no control.
     """

@@ -1,4 +1,4 @@
-"""Find what a press removed from a page: the texts of an overlay, and the text that identifies it."""
+"""Find the overlay that a press removed from a page: its texts, and the text that identifies it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def removed(on: Sight, after: Sight, at: Point) -> list[Line]:
 
 
 def remains(line: Line, sight: Sight) -> bool:
-    """Return whether a picture shows a line at its place. An overlay may cover a part of it."""
+    """Return whether a picture shows a line at its place. An overlay may cover a part of the line."""
     text = plain(line.text)
     for other in sight.lines:
         if not other.box.intersects(line.box):

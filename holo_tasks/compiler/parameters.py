@@ -59,7 +59,7 @@ class Parameters:
     def renamed(self, names: Mapping[str, str]) -> Parameters:
         """Return the parameters under other names.
 
-        One with an empty name is dropped, and its value stays as it is.
+        A parameter with an empty name is dropped, and its value stays a literal.
         """
         kept = {name: names.get(name, name) for name in self.kinds if names.get(name, name)}
         if wrong := next((name for name in kept.values() if not _NAME.fullmatch(name)), None):
@@ -240,7 +240,7 @@ def _take_typed(given: list[dict[str, Value]], typed: Sequence[Mapping[str, str]
 def _is_in(text: str, value: str) -> bool:
     """Return whether a text has a value in it, or is the value in the program's format or in words.
 
-    A value of one character occurs in other texts by chance. Further words beside a date in words may be of the item.
+    A value of one character occurs in other texts by chance. Further words around a date in words may be of the item.
     """
     if len(value) < SHORTEST:
         return bool(value) and is_amount_of(text, value)

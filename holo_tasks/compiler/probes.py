@@ -159,7 +159,7 @@ class ProbeBuilder(Builder):
         known_by = self._identity(done)
         telling = self._distinguishing_texts(done, others)
         items = {_item(one, known_by) for one in done}
-        # The screen of another item may differ for reasons of that item.
+        # The screen of another item may differ because of the item.
         if not telling and (_on_same_screens(done, others) or not any(_item(one, known_by) in items for one in others)):
             raise InvalidUsage(_NO_DIFFERENCE)
         rules = []

@@ -77,7 +77,8 @@ class RecordedStep:
     unsure: str = ""
     """Why a person's step cannot be repeated from its picture. Empty for any other step."""
     icon: Path | None = None
-    """A picture of a pressed icon, which other rows may have, too. It may do something else than the text beside it."""
+    """A picture of a pressed icon. Other rows may have the same icon, and it may do something else than the text of its
+    row."""
     typed_into: bool = False
     """Whether the next step types a text, perhaps after keys, so that this press selected a field."""
     of_next: bool = False

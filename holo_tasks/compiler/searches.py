@@ -1,4 +1,4 @@
-"""Find what a program must show for a text that keys alone type: its prompt, and the row that it searches for."""
+"""Find the texts that a program must show for a search by keys alone: its prompt, and the row that it searches for."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class StepsBuilder(Builder):
                 then = then if self._needs_effect(visit, step, following) else []
                 item = [text for text in self._item_after(visit, step) if text not in then]
                 if item and len(self.recordings) == 1:
-                    then = [one for one in then if not isinstance(one, str)]  # they may be values of the item, too
+                    then = [one for one in then if not isinstance(one, str)]  # they may also be values of the item
                 then = self._with_titles([*item, *then], step.after, step.before, self._done(visit, step)[0][2])
                 chosen = self._chosen_after(step, None if before is None else before[1], following)
                 then = [one for one in then if not any(is_of_field(one, each["name"]) for each in chosen)]
@@ -318,7 +318,7 @@ class StepsBuilder(Builder):
     def _item_in_dialog(self, visit: Visit, step: RecordedStep, before: RecordedStep) -> list[dict[str, str]]:
         """Return the texts that name the item in a dialog that the step before was not in.
 
-        The page below the dialog may name the item, too, so a text on the screen is not enough.
+        The page below the dialog may also name the item, so a text on the screen is not enough.
         """
         within = step.element.get("within", "")
         if not within or within == before.element.get("within") or within not in numbered(step.element, "dialog"):
@@ -339,9 +339,9 @@ class StepsBuilder(Builder):
     def _named_newly(self, shown: Shown, earlier: Sequence[Sight], *, came: bool, typed: str = "") -> list[str]:
         """Return the texts by which pictures name the item, in places where earlier pictures did not name it.
 
-        A value that was just typed is no sign of the right screen. The program may write it in its own way. If another
+        A value that was just typed does not prove the right screen. The program may write it in its own way. If another
         screen ``came``, a value with a digit counts in any place, because it is a key of the item. That does not hold
-        for values in the ``typed`` text, such as what a search looks for.
+        for values in the ``typed`` text, such as a search term.
         """
         new = [
             name

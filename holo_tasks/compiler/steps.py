@@ -88,7 +88,7 @@ def _is_on_other_words(step: RecordedStep, sight: Sight) -> bool:
 
 
 def pressed_places(step: RecordedStep, sight: Sight) -> tuple[Point, ...]:
-    """Return the points of a step. One beside the only text of an area is moved to this text if it is shown.
+    """Return the points of a step. A point next to the only text of an area is moved to this text if it is shown.
 
     The label of a field with a value is above the middle of its area.
     """
@@ -164,7 +164,7 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     """Return the target by role and name, if the program reports a control and the picture shows no other words on it.
 
     A name with a value of the item and more becomes a pattern if the control is a row, because its other columns
-    differ. An option that is the value alone must be it for the next item, too, and not a longer one that begins so.
+    differ. An option that is the value alone must equal the next item's value as well, and not only begin with it.
     The name of a cell such as *B1* is its place in the table of a letter, whatever its row is for.
     """
     role = step.element.get("role", "")
@@ -191,7 +191,8 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
 def name_with_parameters(role: str, name: str, values: Mapping[str, Value]) -> str:
     """Return the name of an element of a role with parameters.
 
-    A program may write an option in other case than the task, such as *food* for *Food*. That one is the value, too.
+    A program may write an option in other case than the task, such as *food* for *Food*. Such an option also counts as
+    the value.
     """
     folded = name.strip().casefold()
     same = [each for each, value in values.items() if len(folded) > 1 and str(value).casefold() == folded]
@@ -227,8 +228,8 @@ def _within(facts: Mapping[str, str], values: Mapping[str, Value]) -> str | None
 def _may_be(text: str, name: str) -> bool:
     """Return whether a text may be a name that OCR read badly, or one is a part of the other.
 
-    OCR joins a symbol and the word beside it, as in *XCose* for *Close*. A narrow column cuts off a name, and OCR joins
-    it to the next column, as in *Berg Sh... open* for *Berg Shop*. A replay compares the two again.
+    OCR joins a symbol and the word next to it, as in *XCose* for *Close*. A narrow column cuts off a name, and OCR
+    joins it to the next column, as in *Berg Sh... open* for *Berg Shop*. A replay compares the two again.
     """
     one, other, shown = plain(text), plain(name), shown_part(text)
     begins = bool(shown) and other.startswith(shown)
@@ -312,7 +313,7 @@ def short(target: Target) -> Any:
 
 
 def as_written(target: Target) -> Any:
-    """Return a target as it is written in a playbook's file, with its pictures in the same folder."""
+    """Return a target in the form of a playbook's file, with its pictures in the same folder."""
     return _with_file_names(short(target))
 
 

@@ -73,11 +73,11 @@ def target_at(
     """Return the first description of a control at a point that finds only this control on the picture.
 
     A field is described by its label, and any other control by its text. A text that occurs several times is
-    described with a neighboring text. ``values`` are parameter values: in the target, the parameters stand in their
-    place. ``also`` are other pictures of the screen. If the text occurs twice on one of them, a neighboring
-    parameter is preferred. Without ``typed`` nothing was typed after the press, so a text among several in one box is
-    a row of a list or a button, and not the text of a field. The same holds if all of the box ``changed`` with the
-    press, as a menu that closes. ``words`` are the model's description of the control. Returns ``None`` if the control
+    described with a neighboring text. ``values`` are parameter values: the target has the parameters in their place.
+    ``also`` are other pictures of the screen. If the text occurs twice on such a picture, a neighboring parameter is
+    preferred. Without ``typed`` nothing was typed after the press, so a text among several in one box is a row of a
+    list or a button, and not the text of a field. The same holds if all of the box ``changed`` with the press, as a
+    menu that closes. ``words`` are the model's description of the control. Returns ``None`` if the control
     has no text.
     """
     found = (
@@ -152,7 +152,7 @@ def has_cut_off_text(text: str) -> bool:
 def shown_part(text: str) -> str:
     """Return the letters and digits before the ellipsis of a text that a narrow column cut off; empty without one.
 
-    Fewer than three of them tell nothing.
+    Fewer than three identify nothing.
     """
     head, *rest = ELLIPSIS.split(text, maxsplit=1)
     shown = plain(head)
@@ -191,7 +191,7 @@ def _holds(text: str, value: str) -> bool:
 def templated(text: str, values: Mapping[str, Value]) -> str:
     """Return a text with parameters in place of their values. The longest values are replaced first.
 
-    A text that is one value in the program's format becomes a placeholder with that format, and the words of a date
+    A value in the program's format becomes a placeholder with that format, if it is the whole text. The words of a date
     become one each.
     """
     for name, value in sorted(values.items(), key=lambda item: -len(str(item[1]))):
@@ -269,7 +269,7 @@ def _descriptions(
         words = templated(without_mark(line.text), values)
         words = words if "{" in words else without_icon(words)
         if typed and not any(map(str.isalpha, words)):
-            continue  # a number or an amount is what the field held before
+            continue  # a number or an amount is the field's former value
         yield Target(text=words)
         if PLACEHOLDER.fullmatch(words):
             yield Target(text=words, below=words)  # an option under the field with the typed value
@@ -312,7 +312,7 @@ def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -
 
 
 def _is_named(field: Box, lines: Sequence[Line], values: Mapping[str, Value], words: str) -> bool:
-    """Return whether a description names an apparent field by the only text in it, and by no text left of it.
+    """Return whether a description names an apparent field by the only text inside, and by no text on its left.
 
     An arrow or an icon moves the words of a button out of its middle. A chooser has a label of its own.
     """
@@ -331,7 +331,7 @@ def _is_in(text: str, words: str) -> bool:
 
 
 def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:
-    """Return whether an apparent field is a bar of buttons: several captions in one row, one of them at the point."""
+    """Return whether an apparent field is a bar of buttons: several captions in one row, one at the point."""
     inside = [line for line in lines if field.contains(line.box.center) and is_readable(line.text)]
     captions = [line for line in inside if templated(line.text, values) == line.text]
     pressed = next((line for line in captions if hits(line.box, point, of_field=False)), None)
@@ -391,9 +391,9 @@ def _is_one_of_several(
 
 
 def _is_cut_off(label: Line, field: Box, lines: Sequence[Line]) -> bool:
-    """Return whether words are between a text and a field, so that the text is no label of the field.
+    """Return whether words are between a text and a field, so that the text is not the field's label.
 
-    Words that begin left of a field are its label, even if the outline of the field includes most of them.
+    Words that begin left of a field are its label, even if the outline of the field includes most words.
     If the text is near the field, words that begin up to ``OWN`` heights left of the field are the field's own text.
     """
     if _is_left(label.box, field):
@@ -414,7 +414,7 @@ def _anchors(line: Line, near: Sequence[Line], values: Mapping[str, Value]) -> l
     """Return the texts that may be the neighbor of a target: those of its row, then those above, the nearest first.
 
     In the row a value of the item comes first, because the other texts of a table's row belong to one item only. OCR
-    takes the icon of an arrow for one letter, which is no neighbor.
+    takes the icon of an arrow for one letter, which does not count as a neighbor.
     """
     others = [other for other in near if other is not line and other.text != line.text]
     others = [other for other in others if _is_word(other.text) or "{" in templated(other.text, values)]

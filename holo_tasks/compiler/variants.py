@@ -68,7 +68,7 @@ def with_variants(do: dict[str, Any], others: Sequence[Shown]) -> dict[str, Any]
 
 
 def _single_target(shown: Shown) -> tuple[str, Target] | None:
-    """Return the kind and the target of a step that is one action on a text. Returns ``None`` for any other step."""
+    """Return the kind and the target of a step with a single action on a text. Returns ``None`` for any other step."""
     step, sight, values = shown
     if step.tool not in ("click", "double_click", "move_to"):
         return None

@@ -163,7 +163,7 @@ def _changed_parts(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[tupl
 
 
 def _equal_but_for_pictures(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two messages are equal except for pictures that only one of them still contains."""
+    """Return whether two messages are equal except for pictures that only one message still contains."""
     if one == other:
         return True
     changes = _changed_parts(one, other)

@@ -211,7 +211,7 @@ def task_of(body: Mapping[str, Any]) -> str:
 
 
 def turns_of(body: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """Return the steps so far, the oldest first."""
+    """Return the steps in a request, the oldest first."""
     turns: list[Turn] = []
     messages = messages_of(body)
     for place, message in enumerate(messages):
