@@ -1,4 +1,5 @@
-"""Protocols of the outer packages: what a desktop, a model endpoint, a recorder and a budget store must provide."""
+"""Protocols of the outer packages: the methods that a desktop, a model endpoint, a recorder and a budget store must
+have."""
 
 from __future__ import annotations
 

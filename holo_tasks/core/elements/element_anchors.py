@@ -27,7 +27,7 @@ PROPERTY_WORDS = frozenset(
     }
 )
 VALUE_WORDS = frozenset({"value", "wert", "valeur", "valor", "valore", "waarde"})
-"""Headings of a table of properties. *Name* is none of them, because a list of items may have it."""
+"""Headings of a table of properties. *Name* is not among them, because a list of items may have it."""
 SIGNS = re.compile(r"^\W+|\W+$")
 LONGEST_HINT = 40
 YES, NO = "yes", "no"
@@ -49,8 +49,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
       a field without a name it is a container in which no other field of its role accepts text.
     * ``alike`` is the number of elements that these facts find in front.
     * ``named_by_value`` is set for a combo box whose name is its chosen option.
-    * ``right_of`` or ``below`` is the label beside an element without a name of its own. ``holds`` is the text in a
-      field without both, such as a hint what to enter, if no other field of its window holds it.
+    * ``right_of`` or ``below`` is the neighboring label of an element without a name of its own. ``holds`` is the text
+      in a field without both, such as a hint what to enter, if no other field of its window holds it.
     * ``place``, such as ``3 of 5``, is its place among elements of the same role and name in the container ``group``,
       or right of the label ``right_of``, or below the label ``below`` of the field above it.
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field or a cell of a
@@ -62,7 +62,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``chosen_in`` is the name of the combo box whose open list has this option, if it alone has the name and it tells
       its value.
     * ``image`` is set for a cell of a table with an image and nothing else, and for its image if that has no name.
-    * ``area_text`` is the only text in an area without a name, such as an option that was pressed beside its words.
+    * ``area_text`` is the only text in an area without a name, such as an option that was pressed next to its words.
     * ``text 1`` and so on are the texts in its dialog. ``file_dialog`` is set in a dialog that chooses a file.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
 
@@ -107,7 +107,8 @@ def _is_named_by_value(tree: ElementTree, element: Element) -> bool:
 
 
 def _chosen_in(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> str:
-    """Return the name of the combo box that an option is chosen in; empty if its name or its value may not be told."""
+    """Return the name of the combo box that an option is chosen in; empty if it is protected, has no value, or shares
+    its name."""
     combo = tree.chooser_of(element) if element.role in OPTIONS else None
     if combo is None or not combo.value or combo.protected or _is_named_by_value(tree, combo):
         return ""
@@ -157,9 +158,10 @@ def _hint(tree: ElementTree, element: Element, known: Callable[[Element], Elemen
 
 
 def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]:
-    """Return the labels beside an element with their relations: the nearest left of it, then the nearest above it.
+    """Return the labels next to an element with their relations: the nearest on its left, then the nearest above.
 
-    A text that is there twice identifies nothing, but for a field that has the name of its label. A count comes last.
+    A text that is there twice identifies nothing, except for a field that has the name of its label. A count comes
+    last.
     """
     window = tree.window_of(element)
     texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and each.name]
@@ -222,14 +224,14 @@ def _below_label(tree: ElementTree, element: Element, known: Callable[[Element],
 def _is_group(tree: ElementTree, element: Element) -> bool:
     """Return whether an element is a dialog or a part of a window, and nothing else of its name contains elements.
 
-    The bar of a dialog has its title, too.
+    The title bar of a dialog also has this name.
     """
     is_part = element.parent >= 0 or tree.is_dialog(element)
     return is_part and all(each == element or not tree.children(each) for each in tree.find(None, element.name))
 
 
 def _place_of(element: Element, found: Sequence[Element]) -> str:
-    """Return the place of an element among several; empty for one alone, and if some of them are not on the screen."""
+    """Return the place of an element among several; empty if it is alone or not among them."""
     ordered = in_rows(found)
     return f"{ordered.index(element) + 1} of {len(ordered)}" if len(ordered) > 1 and element in ordered else ""
 

@@ -17,7 +17,7 @@ from holo_tasks.core.screen.geometry import Box, Point
 
 SHOWING, FOCUSED, ACTIVE, READ_ONLY = "showing", "focused", "active", "read only"
 CURRENT = frozenset({"tab", "cell", "row", "list item", "tree item"})
-"""Roles of entries of which a list may mark the current one as focused."""
+"""Roles of entries. A list may mark its current entry as focused."""
 FOCUSABLE, MODAL = "focusable", "modal"
 COVERED = "covered"
 """State added by this library: another program's window covers the element's middle, so a press would not reach it."""
@@ -321,7 +321,7 @@ class ElementTree:
 
         If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box
         as focused, so elements that are not on the screen come last. It also marks the current entry of each list, so
-        an entry counts only if something around it claims the focus, too, or if nothing else does.
+        an entry counts only if something around it also claims the focus, or if nothing else does.
 
         Returns ``None`` if several fields side by side claim it, as all fields of a form in LibreOffice do.
         """
@@ -494,8 +494,8 @@ class ElementTree:
     def _bars(self) -> frozenset[int]:
         """The ids of the alerts that are bars, such as the information bar of a browser, or messages of a page.
 
-        A bar is a part of a window or page that has other contents, and covers none of them. It is not modal and does
-        not have the keyboard. A question that hides the contents below it has nothing beside it, so it is a dialog.
+        A bar is a part of a window or page with other contents, and leaves those uncovered. It is not modal and does
+        not have the keyboard. A question that hides the contents below it has no contents around it, so it is a dialog.
         """
         alerts = [each for each in self.elements if each.role in ALERTS and each.parent >= 0 and each.on_screen]
         return frozenset(each.id for each in alerts if MODAL not in each.states and self._is_beside_contents(each))

@@ -26,7 +26,7 @@ HOLDERS = frozenset(
 )
 """Roles of containers. Their children have areas of their own, which are checked against the masks."""
 PARTLY = "Some texts of the accessibility trees are masked."
-"""Stands in place of the reason why a tree is incomplete if the reason may contain a private text."""
+"""Replaces the reason why a tree is incomplete if the reason may contain a private text."""
 
 
 def as_it_is(text: str) -> str:

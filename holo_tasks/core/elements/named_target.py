@@ -53,7 +53,7 @@ MOST_TEXTS = 400
 class Control:
     """A control on the screen. ``role`` is empty if its text was read from pixels. ``id`` is its place in the tree.
 
-    ``is_by_label`` is true for a field without a name of its own. Its name is then the text beside it.
+    ``is_by_label`` is true for a field without a name of its own. Its name is then the text next to it.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Control:
 class Spot:
     """The control at a point, with the texts on it, in it and around it.
 
-    ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names what is there. ``kin`` are the
+    ``is_bare`` is true if nothing pressable is there. ``name`` is empty if no text names the place. ``kin`` are the
     ids of the elements that contain the control or that it contains. ``containers`` are the names and boxes of those
     that contain it. ``is_captioned`` is true if its pixels show a text in the middle, as on a button.
     """
@@ -85,7 +85,8 @@ class Spot:
     def texts_beside(self, control: Control) -> tuple[str, ...]:
         """Return all texts that may describe the spot.
 
-        The name of a container may list the names of all in it. It tells nothing if the other control is one of them.
+        The name of a container may list the names of all in it. Such a name tells nothing if it includes the other
+        control.
         """
         listed = words_of(control.name)
         return self.texts + tuple(
@@ -116,7 +117,7 @@ def find_mismatch(
 ) -> Mismatch | None:
     """Return the contradiction between a description and the spot at a point, ``None`` if the description may be right.
 
-    ``whole`` is the description of both ends of a drag, of which ``description`` is one.
+    For a drag, ``whole`` describes both ends and ``description`` one end.
     """
     named = _controls_named_by(description, controls)
     if not named:
@@ -215,7 +216,7 @@ def _are_twins(subject: Subject, spot: Spot, named: Control) -> bool:
 
 
 def _is_one_longer(description: str, subject: Subject, spot: Spot, named: Control) -> bool:
-    """Say whether a description is one of two names in a row or a column, of which one has all words of the other.
+    """Say whether a description is one of two names in a row or a column, where one name has all words of the other.
 
     So “Save” is not “Save as”, and “Delete all” is not “Delete”. Elsewhere the longer name may be the same in full.
     """
@@ -256,7 +257,7 @@ def _gap(box: Box, at: Point) -> int:
 
 
 def _sides(box: Box, at: Point) -> tuple[int, int, int, int]:
-    """Return how far a point is left of a box, right of it, above it and below it; negative if it is not."""
+    """Return how far a point is beyond the left, right, upper and lower side of a box; negative if it is not."""
     return box.left - at.x, at.x - box.right + 1, box.top - at.y, at.y - box.bottom + 1
 
 
@@ -276,7 +277,7 @@ def spot_in(tree: ElementTree, at: Point) -> Spot | None:
         return None
     above = tree.ancestors(inner)
     if not above and not tree.children(inner):
-        return None  # the program tells of its window only
+        return None  # the program reports its window only
     pressed = next((each for each in (inner, *above) if each.role in PRESSABLE and each.box.contains(at)), None)
     it = pressed or inner
     below = [each for each in tree.below(it) if each.on_screen and (it.role != TAB or each.box.intersects(it.box))]
@@ -303,9 +304,9 @@ def name_of(element: Element) -> str:
 
 
 def _labels(tree: ElementTree, it: Element) -> list[str]:
-    """Return the texts beside an element and right above it: its label or its heading may be among them.
+    """Return the texts at the sides of an element and right above: its label or its heading may be among these.
 
-    A header has none: beside it are the other headers.
+    A header has none: its neighbors are the other headers.
     """
     if it.role in HEADER_ROLES:
         return []
@@ -377,9 +378,9 @@ class ReadsSpots(Protocol):
     """Reads the controls of programs without an accessibility tree from pixels."""
 
     async def spot(self, frame: Frame, at: Point) -> tuple[Spot, list[Control]] | None:
-        """Return the control at a point or, on bare ground, the nearest one beside it, from one small crop.
+        """Return the control at a point or, on bare ground, the nearest one at its side, from one small crop.
 
-        Returns ``None`` if neither can be told from the pixels.
+        Returns ``None`` if the pixels show neither.
         """
         ...
 

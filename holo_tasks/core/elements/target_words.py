@@ -18,7 +18,7 @@ from holo_tasks.core.input.pressed_elements import BUTTONS
 MOST_WORDS = 8
 """A longer name is a paragraph, not the name of a control."""
 LEAST_STEM = 4
-"""Minimal length of a word that makes a longer word similar by being part of it, as “save” and “saved”."""
+"""Minimal length of a word whose presence in a longer word makes the two similar, as “save” and “saved”."""
 FIELD_ROLES = frozenset({"text field", "password field", "spin button", "combo box", "date editor"})
 CHECK_ROLES = frozenset({"check box", "radio button", "switch", "toggle button", "check menu item", "radio menu item"})
 ITEM_ROLES = frozenset({"list item", "tree item", "row", "cell"})
@@ -118,7 +118,7 @@ class Subject:
     """The name that a description gives to its target: the words of the name and the roles that may bear it.
 
     ``roles`` is ``None`` if the description tells no role. ``is_sure`` is true if the name is in quotation marks, is
-    the whole description, or stands beside a role.
+    the whole description, or is next to a role.
     """
 
     words: tuple[str, ...]
@@ -188,7 +188,7 @@ def _is_phrase(description: str, name: str) -> bool:
 
 
 def _is_proper(description: str, name: str) -> bool:
-    """Say whether a common word is written as a name beside a role: “the Next button”, but not “the next button”.
+    """Say whether a common word is written as a name next to a role: “the Next button”, but not “the next button”.
 
     A color or a place at the start of a description has a capital in any case.
     """
@@ -265,7 +265,7 @@ def _with_joined_roles(units: Sequence[str]) -> list[str]:
 def share_a_word(description: str, texts: Iterable[str]) -> bool:
     """Say whether a description and one of some texts have a significant word in common, or one that is much like it.
 
-    A text that stands in the description as a whole counts whatever its words are.
+    A text that the description contains as a whole counts whatever its words are.
     """
     reported = words_of(description)
     significant = [word for word in reported if word not in _STOPS]

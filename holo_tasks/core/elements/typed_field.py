@@ -14,7 +14,7 @@ EMPTY = "empty"
 INVALID_ENTRY = "invalid entry"
 """The state of a field whose text its program does not accept, such as a number above the maximum."""
 DATES = "date editor"
-"""The role of a date field. In a page its parts have the keyboard, and none of it is editable."""
+"""The role of a date field. In a page its parts have the keyboard, and no part is editable."""
 SPIN_BUTTON = "spin button"
 """The role of a number field. Qt 5 reports it without the state `editable`, and a page the parts of a date."""
 SHOW_TEXTS = frozenset({"text field", SPIN_BUTTON, "combo box", DATES, "cell"})
@@ -58,7 +58,7 @@ def moves_on(write: Write) -> bool:
 
 
 def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow | None:
-    """Return the field that a text was typed into, as it is after the typing.
+    """Return the field that a text was typed into, in its state after the typing.
 
     Returns ``None`` if the field is in neither tree, if it has disappeared, or if it is a password field.
     """
@@ -67,7 +67,7 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
         return None
     focused = _field_of(after, after.focused())
     if not takes_text(target):
-        # A table tells of no empty cells, and a label passes the press on to its field.
+        # A table reports no empty cells, and a label passes the press on to its field.
         found = focused if stays and takes_text(focused) else _cell_of(before, write, target, after)
         return None if found is None else _now(before, found, after)
     if stays and focused is not None and takes_text(focused) and not is_same(target, focused):
@@ -82,7 +82,7 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
 def drawn_sheet(before: ElementTree, write: Write) -> Element | None:
     """Return the drawn sheet that a text was typed into, ``None`` if it was not one.
 
-    Its program tells of no cells, as Gnumeric. The sheet has the keyboard, and a field of its window names a cell.
+    Its program reports no cells, as Gnumeric. The sheet has the keyboard, and a field of its window names a cell.
     """
     sheet = None if write.at is not None else before.focused()
     if sheet is None or sheet.role != "panel" or not sheet.on_screen:

@@ -215,7 +215,7 @@ class HandSteps:
         accent, began_s = self._accent
         typed = "" if self._command_modifiers else _character(keysym)
         letter = _ALONE.get(accent, "") if typed == " " else normalize("NFC", typed + chr(_ACCENTS[accent]))
-        if len(letter) != 1 or not typed:  # programs differ in what this comes to
+        if len(letter) != 1 or not typed:  # programs differ in the resulting text
             return [*self._lone_dead_key(), *self._plain(keysym, at_s, at_s)]
         self._accent = None
         return self._plain(ord(letter) if ord(letter) <= 0xFF else ord(letter) + 0x1000000, began_s, at_s)

@@ -23,7 +23,7 @@ PRESSED = BUTTONS | {"list item", "tree item", "combo box", "row", "cell", "icon
 FIELD, AREAS = "text field", frozenset({"panel", "viewport", "section", "unknown"})
 """The role of a field, and roles of the areas inside a field that draw its text."""
 ITEMS = frozenset({"list item", "tree item", "row", "cell"})
-"""Roles of parts of lists and tables. They may hold fields, which a press hits instead of them."""
+"""Roles of parts of lists and tables. They may hold fields; a press on such a field hits the field."""
 FIELDS = frozenset({"text field", "password field", "spin button", "date editor"})
 ENTRIES = frozenset({"text field", "password field", "spin button"})
 """Roles of input fields. No button contains one, but GTK reports an expander around a whole form as a toggle button."""
@@ -149,8 +149,8 @@ def _pressed(tree: ElementTree, inner: Element, at: Point) -> Element:
 def _labelled_by(tree: ElementTree, around: list[Element]) -> Element | None:
     """Return the only control in the innermost of these areas if a label is around it, as a press there is for it.
 
-    Web pages hide the control of a chooser, or make it tiny, and draw its area themselves. An icon beside that area is
-    no part of the control, although it is in the same label.
+    Web pages hide the control of a chooser, or make it tiny, and draw its area themselves. An icon outside that area is
+    not part of the control, although it is in the same label.
     """
     inside = [each for each in tree.below(around[0]) if each.role in LABELLED]
     is_in_label = any(each.role == "label" and not each.name for each in around)
@@ -158,9 +158,9 @@ def _labelled_by(tree: ElementTree, around: list[Element]) -> Element | None:
 
 
 def _drawn_by(tree: ElementTree, area: Element) -> Element | None:
-    """Return the only control beside an empty area that lies in it and covers its middle: the area draws the control.
+    """Return the only control of an area's parent that has this empty area over its middle: the area draws the control.
 
-    An icon at the end of a field is no part of the field, and an area over a whole form is none of its controls.
+    An icon at the end of a field is not part of the field, and an area over a whole form does not draw one control.
     """
     above = tree.parent(area)
     if above is None or any(True for _ in tree.below(area)):

@@ -28,7 +28,8 @@ class Dialect(Protocol):
 
     @property
     def reading(self) -> str:
-        """Version of the reply parser, for cache keys: whatever decides how a reply is read besides the request."""
+        """Version of the reply parser, for cache keys: everything except the request that decides how a reply is
+        read."""
         ...
 
     def offering(self, macros: Sequence[Macro]) -> Dialect:

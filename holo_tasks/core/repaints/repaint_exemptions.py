@@ -38,7 +38,8 @@ LARGEST = 0.25
 
 
 class _Beyond(NamedTuple):
-    """The gap between a point and a region right of it, the region's part beyond it, and whether that was blank."""
+    """The gap between a point and a region on its right, the region's part beyond the gap, and whether that was
+    blank."""
 
     gap: Box
     clear: Box
@@ -75,7 +76,7 @@ class RepaintExemptions:
         return Sighting(_with_earlier_pixels(before.pixels, now.pixels, left_out), now.windows) if left_out else now
 
     def _irrelevant_part(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
-        """Return the part of a box that is irrelevant for a point: in other rows, or on a panel right of it."""
+        """Return the part of a box that is irrelevant for a point: in other rows, or on a panel to the right."""
         if Box.near(at, NEAR, NEAR).intersects(box):
             return None
         if not _shares_rows(at, box):

@@ -149,7 +149,7 @@ class RepaintHistory:
         """Take over the places, in whole tiles, and their paces in seconds from an earlier process.
 
         At such a place, one gap at the known pace proves as much as four repaints elsewhere. A place that stays silent
-        longer than its pace, or repaints out of turn, is no longer expected.
+        longer than its pace, or repaints out of turn, is not expected any more.
         """
         self._places = [(frozenset(squares(box)), pace_s) for box, pace_s in places]
         self._expected = {tile: pace_s for tiles, pace_s in self._places for tile in tiles}

@@ -38,7 +38,7 @@ def grayscale_area(look: Sighting, area: Box) -> Image.Image:
 
 
 def unreadable_columns(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[int]:
-    """Return the columns of an area that nobody can have read, from its pictures in the order of time.
+    """Return the columns of an area that cannot have been read, from its pictures in the order of time.
 
     Text that stands still on a moving background can be read. So columns with still pixels that were different
     ``before`` are left out.

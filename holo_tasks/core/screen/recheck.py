@@ -94,7 +94,7 @@ class InputTarget:
 
 
 Restless = Mapping[Box, frozenset[int]]
-"""Columns of the screen inside a box that nobody can have read. Changes there do not count, except near a
+"""Columns of the screen inside a box that cannot have been read. Changes there do not count, except near a
 target point.
 """
 
@@ -174,7 +174,8 @@ def _window_change(before: Sighting, now: Sighting, clicked: Point | None, area:
 
 
 def areas(now: Sighting, where: InputTarget) -> list[Box]:
-    """Return the areas to compare besides the points: their rows, as wide as their windows, or the focused window."""
+    """Return the areas to compare in addition to the points: their rows, as wide as their windows, or the focused
+    window."""
     screen = Box.whole(now.pixels.size)
     if where.points:
         panes = [(point, now.windows.under(point)) for point in where.points]

@@ -88,7 +88,7 @@ class _Remote:
 class Vnc(_Remote):
     """A screen of a VNC server, shown by TigerVNC's viewer.
 
-    ``password`` is the server's password, of which VNC uses the first eight characters. The connection is encrypted
+    ``password`` is the server's password; VNC uses its first eight characters. The connection is encrypted
     (X509 of VeNCrypt). ``fingerprint`` is the SHA-256 of the server's certificate. Without it, the first certificate is
     trusted for as long as the desktop lasts, and this is reported. A server without encryption is accepted only on this
     machine, for example at the end of a tunnel, or with ``encrypted=False``.

@@ -22,7 +22,7 @@ MARGIN, OTHER, MOSTLY = 8, 6, 0.8
 gap's rows must show that.
 """
 OPEN_WIDE, OPEN_TALL = 60, 12
-"""Size in pixels of the blank space beside the gap, above or below, where a panel ends. Lines of a table are
+"""Size in pixels of the blank space next to the gap, above or below, where a panel ends. Lines of a table are
 thinner.
 """
 

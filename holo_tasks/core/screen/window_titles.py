@@ -15,7 +15,7 @@ LONGEST = 1000
 TITLE_PX, COVERED = 40, 0.5
 """Height in pixels above and below a window's upper edge that may hold its title.
 
-The title of a window of which masks cover more than the share ``COVERED`` is not reported.
+A window's title is not reported if masks cover more than the share ``COVERED`` of the window.
 """
 
 

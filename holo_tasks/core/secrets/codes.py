@@ -16,7 +16,7 @@ BEFORE, AFTER = 9, 2
 TYPED_BEFORE, TYPED_AFTER = 2, 1
 """Windows around the current one from which a typed code may be. Their codes stay secret until the run ends."""
 MOST_KEPT = 400
-"""Most codes that are remembered. With 400 of them, a random six-digit number matches once in 2,500 times."""
+"""Most codes that are remembered. With 400 codes, a random six-digit number matches once in 2,500 times."""
 _CANDIDATE = re.compile(r"(?<!\d)(?<!\d[.,])(?=(\d{3,5}[ \u00a0\u2009-]?\d{3,5})(?!\d)(?![.,]\d))")
 """Matches possible codes in a text, overlapping. Programs also show a code in two groups of digits."""
 

@@ -32,7 +32,7 @@ class Secret:
     `Rules.programs`). If it is empty, the secret is bound to the program that the desktop was started with, and to
     programs started by it. ``title``, if given, must be part of the window's title. It narrows the choice among that
     program's windows; a title alone proves nothing. ``fields``, if given, are labels. An agent then types the secret
-    only into the field it has just clicked. One of the labels must be readable directly beside or above that field.
+    only into the field it has just clicked. One of the labels must be readable directly next to or above that field.
     Typing stops if the text does not show there.
 
     With ``totp``, the value is the seed of one-time codes (RFC 6238), in base32 or as an ``otpauth://totp/…`` address.

@@ -166,7 +166,7 @@ _COUNTED = re.compile(
 _BEFORE_COUNTS = re.compile(
     r"to|an|only|just|successfully|erfolgreich|nur|seulement|solo|slechts|alleen|apenas|somente|tylko|[^:]*:|"
 )
-"""What may stand before counts, besides a word such as *saved*: nothing, or a word with a colon."""
+"""The words that may be before a count, in addition to a word such as *saved*: nothing, or a word with a colon."""
 _DATED = re.compile(
     rf"\b(?:last|zuletzt|derniere?|ultima|ultimo|laatst|ostatnio) {_COMPLETED}\b|"
     r"\b(?:created|updated|modified|changed|booked|gebucht|erstellt|geandert|aktualisiert|(?:modifie|cree)e?s?|"

@@ -20,7 +20,7 @@ EXACT_DIGITS = 6
 
 
 def signs_of(text: str) -> str:
-    """Return what stands around the digits of a number: a currency, a unit, a percent sign."""
+    """Return the signs around the digits of a number: a currency, a unit, a percent sign."""
     return "".join(_SIGNS.findall(text)).casefold()
 
 
@@ -92,7 +92,7 @@ def may_be_same_date(one: str, other: str) -> bool:
 
 
 def times_of(text: str) -> set[int]:
-    """Return the seconds of the day that a time such as ``14:30`` or ``2h30`` may mean; empty if it is no time.
+    """Return the seconds of the day that a time such as ``14:30`` or ``2h30`` may mean; empty if it is not a time.
 
     A time up to ``12:59`` without ``am`` or ``pm`` may be in either half of the day.
     """
@@ -110,13 +110,13 @@ def same_time(one: str, other: str) -> bool:
 
 
 def days_of(text: str) -> set[datetime.date]:
-    """Return the days that a date may mean, in any order of day, month and year; empty if it is no date."""
+    """Return the days that a date may mean, in any order of day, month and year; empty if it is not a date."""
     found = _DATE.fullmatch(text.strip())
     return _days(found) if found else set()
 
 
 def _second_of(text: str) -> int | None:
-    """Return the second of the day that a time of day means, ``None`` if the text is no time.
+    """Return the second of the day that a time of day means, ``None`` if the text is not a time.
 
     Hour and minute with only a point between them are a time with ``am`` or ``pm``, and a decimal number without.
     """

@@ -219,7 +219,7 @@ class _Meanings:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
-        """Return what the words mean, in linear time."""
+        """Return the numbers, days and times that the words mean, in linear time."""
         short = [word for word in dict.fromkeys(words) if len(word) <= LONGEST]
         numbers = frozenset(number for word in short for number in numbers_of(word))
         rough = frozenset(f"{number:.{EXACT_DIGITS}g}" for number in numbers)

@@ -1,6 +1,6 @@
 """Compare a typed text with the text that its field holds afterwards.
 
-A program may complete, correct, cut off or reformat what is typed. The comparison takes the field's text from before
+A program may complete, correct, cut off or reformat a typed text. The comparison takes the field's text from before
 and after the typing. It does not know where in the field the text was typed, so any place counts.
 """
 
@@ -65,7 +65,7 @@ CASED = frozenset("abdefghmnqrtABDEFGHMNQRT")
 OBJECT = "\ufffc"
 _BULLETS = frozenset("•●*·⬤∙")
 _CODE = re.compile(r"[^\W\d_]+[-/ ]\d+", re.ASCII)
-"""Letters and a number with one separator. Between an amount and its currency is none but a blank."""
+"""Letters and a number with one separator. An amount and its currency have only a blank between them."""
 _ARITHMETIC = re.compile(r"[\d\s.,()]+(?:[-+*/×÷^]\s*[\d\s.,()]+)+=?")
 _ADDRESS = re.compile(
     r"\w[\w+.-]*://\S*|(?:about|data|file):\S+|localhost\S*|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[:/]\S*)?"
@@ -75,7 +75,7 @@ _OMITTED = re.compile(r"^(?:https?://)?(?:www\.)?|/$")
 _NEGATIVE = re.compile(
     r"[()\[\]<>\u2010-\u2015\u2212\ufe63\uff08\uff09\uff0d]|(?<![a-z])(?:cr|dr|credit|debit)(?![a-z])"
 )
-"""What stands around a negative amount in place of a minus in ASCII, in small letters. It is no unit."""
+"""The signs of a negative amount in place of a minus in ASCII, in small letters. They do not count as a unit."""
 _MINUS = re.compile(r"(?<!\w)[-\u2010-\u2015\u2212\ufe63\uff0d]\s*[\d.,]")
 _LOOK_ALIKE = str.maketrans("oliszbgq", "01152899")
 
@@ -161,7 +161,7 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
 def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = False) -> bool:
     """Return whether a field that took a text exactly holds another value after the keyboard left it.
 
-    A program may write the value in its own form then, give an expense its sign, or add what a code stands for, as in
+    A program may write the value in its own form then, give an expense its sign, or add the meaning of a code, as in
     ``P-4 (Adler Ltd)``. It may also put back the text that the field held ``before``.
     """
     if _is_same_address(plain(typed).casefold(), plain(held).casefold()):
@@ -181,7 +181,7 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
 
 
 def _is_explained(typed: str, held: str) -> bool:
-    """Say whether a field shows a text that begins with a letter, such as a code, and what it stands for."""
+    """Say whether a field shows a text that begins with a letter, such as a code, and its meaning."""
     return typed[:1].isalpha() and held.startswith(f"{typed} ") and not _NEGATIVE.search(held.casefold())
 
 
@@ -217,7 +217,7 @@ def _is_bare_number(text: str) -> bool:
 
 
 def matches_shown(pattern: str, held: str) -> bool:
-    """Say whether a field holds the text that a playbook or a script expects; ``*`` stands for any text."""
+    """Say whether a field holds the text that a playbook or a script expects; ``*`` matches any text."""
     parts = (re.escape(plain(part)) for part in pattern.split("*"))
     return re.fullmatch(r"\s*" + ".*".join(parts) + r"\s*", plain(held), re.DOTALL) is not None
 
@@ -235,7 +235,7 @@ def is_unreadable(text: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """Return a text from a program as it may stand in a sentence."""
+    """Return a text from a program in a form for use in a sentence."""
     return defused(one_line(text, MOST_SHOWN))
 
 
@@ -251,7 +251,7 @@ def excerpts(typed: str, held: str) -> tuple[str, str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Yield the parts of a text that one field may have received: all of it, or the part before Tab or Enter."""
+    """Yield the parts of a text that one field may have received: the whole text, or the part before Tab or Enter."""
     for form in dict.fromkeys((text, text.partition("\t")[0], re.split(r"[\t\r\n]", text, maxsplit=1)[0])):
         if typed := plain(form):
             yield typed
@@ -296,7 +296,7 @@ def _has_own_unit(typed: str, before: str, held: str) -> bool:
 
 
 def _is_inserted(typed: str, before: str, held: str) -> bool:
-    """Say whether a text was inserted into another one, or replaced a selected part of it."""
+    """Say whether a text was inserted into another one, or replaced a selected part."""
     at = held.find(typed)
     while at >= 0:
         rest = held[at + len(typed) :]

@@ -1,4 +1,4 @@
-"""Write foreign text so that a reader sees every character of it, or without its invisible characters."""
+"""Write foreign text so that a reader sees every character, or without its invisible characters."""
 
 from __future__ import annotations
 
