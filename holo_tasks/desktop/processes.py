@@ -173,7 +173,7 @@ def remove(folder: Path) -> None:
 
 
 def last_words(log: Path) -> str:
-    """Return the last line of a log that is not blank, at most 300 characters; empty if there is no such line."""
+    """Return the last line of a log that is not blank, at most 300 characters; empty without such a line."""
     try:
         lines = log.read_text(errors="replace").splitlines()[-30:]
     except OSError:

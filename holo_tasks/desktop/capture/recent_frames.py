@@ -1,4 +1,4 @@
-"""Keep the last pictures of a screen, and compare the screen with one of them right before input.
+"""Keep the last pictures of a screen, and compare the screen with a kept picture right before input.
 
 `RecentFrames` is the main class. It compares raw pixels in the process that owns the screen. Only the fact that
 something differs leaves that process.
@@ -338,7 +338,7 @@ def top_at(link: XConnection, at: Point | None) -> int:
         if at is not None:
             return int(core.TranslateCoordinates(link.root, link.root, at.x, at.y).reply().child)
         window = int(core.GetInputFocus().reply().focus)
-        while window > 1:  # 0 stands for no focus, and 1 (PointerRoot) for the window under the pointer
+        while window > 1:  # 0 means no focus, and 1 (PointerRoot) the window under the pointer
             tree = core.QueryTree(window).reply()
             if tree.parent in (link.root, 0):
                 return window

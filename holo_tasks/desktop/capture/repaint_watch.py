@@ -231,7 +231,7 @@ class RepaintWatch:
 
 
 def _to_whole_tiles(box: Box, screen: Box) -> Box:
-    """Return a box grown to whole tiles, as far as it is on the screen."""
+    """Return a box grown to whole tiles, cut to the screen."""
     left, top = max(0, box.left // TILE * TILE), max(0, box.top // TILE * TILE)
     right, bottom = min(screen.right, -(-box.right // TILE) * TILE), min(screen.bottom, -(-box.bottom // TILE) * TILE)
     return Box(left, top, max(0, right - left), max(0, bottom - top))

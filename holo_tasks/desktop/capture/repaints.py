@@ -43,7 +43,7 @@ class Repaints:
         self.rearranged: Callable[[], None] = lambda: None
         """Called in that thread when a window appeared, went away or moved."""
         self.within: Box | None = None
-        """The part of the screen that is watched; ``None`` stands for the whole screen."""
+        """The part of the screen that is watched; ``None`` is the whole screen."""
         self._peek = None if self._watch_damage() else peek
         self._before: Any = None
         # The answer to a ping goes to the root window, where every client may listen for it. Most toolkits send it to

@@ -60,7 +60,7 @@ class Screen:
         return Picture(size, self._grab_rows(size, 0, size.height))
 
     def strip(self, first: int, last: int) -> Strip:
-        """Capture the rows from ``first`` up to ``last`` (exclusive), as far as they are on the screen."""
+        """Capture the rows from ``first`` up to ``last`` (exclusive), cut to the screen."""
         size = self._measure()
         first, last = max(0, min(first, size.height - 1)), min(last, size.height)
         return Strip(size, self._grab_rows(size, first, last), first)
@@ -118,8 +118,8 @@ class Screen:
 def _rgb(bgrx: bytes | bytearray | memoryview, width: int, height: int) -> bytes:
     """Return pixels of four bytes (blue, green, red, unused) as RGB.
 
-    Pillow uses such a buffer as it is in the mode ``RGBX``. So the first byte of its red, green and blue is our blue,
-    and one pass turns them around. To decode the buffer as ``BGRX`` takes another pass.
+    Pillow uses such a buffer without conversion in the mode ``RGBX``. So the first byte of its red, green and blue is
+    our blue, and one pass turns them around. To decode the buffer as ``BGRX`` takes another pass.
     """
     picture = Image.frombuffer("RGBX", (width, height), bgrx, "raw", "RGBX", 0, 1)  # type: ignore[arg-type]
     return picture.tobytes("raw", "BGR")

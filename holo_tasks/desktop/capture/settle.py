@@ -29,7 +29,8 @@ class Settle:
 
     A screen has settled when nothing was repainted for ``quiet_s`` and no work on the last input is in flight. After a
     gesture the first repaint is awaited for ``first_change_s``. A screen that never settles is captured ``cap_s`` after
-    the wait began or the program answered, or a quarter of that after work in flight ended: at the latest of these.
+    the wait began or the program answered, or a quarter of ``cap_s`` after work in flight ended: at the latest of
+    these.
 
     Work in flight, such as a request without an answer, is awaited for at most ``patience_s`` after the gesture. A
     program that is too busy to answer its window manager gets the same time. Some old programs (xterm, Motif) answer no
@@ -73,7 +74,7 @@ class ScreenTimes:
     pinged after it, and ``answered_ns`` is the time of the answer. ``worked_until_ns`` is the end of the last work in
     flight that was awaited, zero without such work. ``repaints`` holds the latest repaints, oldest first.
     ``asleep_ns`` is the time since which all programs are known to sleep. ``until_ns`` is the time at which the first
-    of them may wake by itself.
+    program may wake by itself.
     """
 
     now_ns: int

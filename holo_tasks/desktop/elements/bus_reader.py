@@ -31,7 +31,7 @@ class BusReader:
             self._announcing.start()
 
     def await_announcement(self) -> None:
-        """Wait until programs are told, at most `LONGEST_S`.
+        """Wait for the end of the announcement to programs, at most `LONGEST_S`.
 
         Qt 6.4 publishes nothing, ever, if its program starts before and the X server names the bus.
         """

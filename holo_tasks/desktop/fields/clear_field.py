@@ -134,7 +134,7 @@ class FieldClearing:
         """Clear a field of a program without an accessibility tree. Delete only if the arrow keys move in a text.
 
         If they have no effect, only another machine's field is cleared, because its answer may be late. ``tables`` are
-        the tables that may hold it, outside of which no cell can be selected.
+        the tables that may hold it. No cell outside of these can be selected.
         """
         found = self._confirmed(partial(self._probe.around_caret, far=far, inside=tables), unlike=("table",))
         if found == "nothing":

@@ -1,4 +1,4 @@
-"""Notices that the keys which clear a field act on cells of a table, and undoes what they did if the program can.
+"""Notices that the keys which clear a field act on cells of a table, and undoes their effect if the program can.
 
 A grid may receive its keys in an invisible field that holds the text of the selected cell. For the grid, the keys that
 select all text of a field select cells. `CellCheck` is used by `clear_field`.
@@ -19,7 +19,7 @@ from holo_tasks.desktop.fields.focused_field import FocusedField
 from holo_tasks.desktop.stop.interrupt import Interrupt
 
 PATIENCE_S, NAP_S = 1.0, 0.05
-"""Longest time in which a program has to report what it has drawn, and the pause between two readings."""
+"""Longest time for a program to report its new contents, and the pause between two readings."""
 SELECTED = (
     "The keys that select the text of a field have selected cells of a table, so a table has the keyboard. Nothing was "
     "typed. In a sheet, write without overwrite: typing replaces the cell. In another table, open the cell for editing "
@@ -94,8 +94,9 @@ class CellCheck:
 def cells_beside(tree: ElementTree, pid: int) -> dict[Box, str]:
     """Return the texts of the cells in the window with the keyboard, without those at or around its focused control.
 
-    Cells of a window behind a dialog have their boxes at what the dialog draws. If no control is focused, the cells of
-    all windows count. Qt reports cells that are scrolled out of sight at the places of controls below the table.
+    Cells of a window behind a dialog have their boxes at places that the dialog covers. If no control is focused, the
+    cells of all windows count. Qt reports cells that are scrolled out of sight at the places of controls below the
+    table.
     """
     around = {above.id for each in _focused(tree, pid) for above in (each, *tree.ancestors(each))}
     focused_in = [tree.window_of(each) for each in _focused(tree, pid)]

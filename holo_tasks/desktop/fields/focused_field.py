@@ -64,7 +64,7 @@ NO_TEXT = CONTAINERS | frozenset(
 CELL_AREAS = frozenset({"cell", "table", "tree table", "canvas", "drawing area"})
 """Roles of areas that may be the cells of a sheet."""
 LOWEST_FIELD = 12
-"""Smallest height and width, in pixels, of a field in which a person reads what is typed."""
+"""Smallest height and width, in pixels, of a field in which a person can read a typed text."""
 HANGS_S = 3.0
 """Seconds in which a program that hangs is asked again for its elements. Then its control counts as unknown.
 
@@ -144,7 +144,7 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
         return Focus("unknown")
     focused = [each for each in tree.elements if each.pid == pid and FOCUSED in each.states]
     focused = [each for each in focused if ACTIVE in tree.window_of(each).states] or focused
-    # Qt reports the current tab as focused, too.
+    # Qt also reports the current tab as focused.
     focused = [each for each in focused if each.role != "tab" or not tree.is_current_entry(each)] or focused
     writable = [each for each in focused if _takes_text(each)] or _fields_of_options(tree, focused)
     if writable:
@@ -253,7 +253,7 @@ def _is_surely_empty(tree: ElementTree, element: Element) -> bool:
 
 
 def _is_segment(tree: ElementTree, element: Element) -> bool:
-    """Return whether a spin button is a part of a date or time field: others are beside it, and none is editable."""
+    """Return whether a spin button is a part of a date or time field: its group has others, and none is editable."""
     group = [each for each in tree.elements if each.parent == element.parent and each.role == SPIN_BUTTON]
     return len(group) > 1 and not any(EDITABLE in each.states for each in group)
 

@@ -1,6 +1,6 @@
 """Paste a text that keys cannot enter, such as a whole date in a date field of Qt.
 
-Such a field refuses the first digit of a date that replaces the old one, since that digit alone is no date.
+Such a field refuses the first digit of a date that replaces the old one, since that digit alone is not a date.
 """
 
 from __future__ import annotations

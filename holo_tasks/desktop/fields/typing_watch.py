@@ -1,4 +1,4 @@
-"""Check while a secret is typed that its characters show in its field, so that at most a few of them go elsewhere.
+"""Check while a secret is typed that its characters show in its field, so that at most a few go elsewhere.
 
 Only the program knows which control of its window has the keyboard focus. A click on a field that takes no input
 leaves the focus where it was, and a program may move the focus at any time. Both show in the pixels that change.

@@ -65,7 +65,7 @@ class Pointer:
 
         ``glance`` looks at points during a gesture, and ``direct`` presses at one program. ``double`` returns the
         longest time and distance of a double click. Presses of two gestures are kept further apart in time, so that
-        they never form one. ``note_thread_runs`` records which threads of the programs have run so far.
+        they never form one. ``note_thread_runs`` records which threads of the programs have already run.
         """
         self._display = display
         self._authority = authority
@@ -223,7 +223,7 @@ class Pointer:
             self._held.clear()
 
     def _is_late(self) -> bool:
-        """Return whether the last press is so long ago that some program takes another one for a new click."""
+        """Return whether the last press is old enough that some program takes another one for a new click."""
         return self._last is not None and time.monotonic() - self._last[0] > TOGETHER_S
 
     def _press_and_release(self, at: Point, button: Button) -> None:

@@ -30,7 +30,7 @@ def identifying_files(command: Sequence[str], place: int, files: Sequence[Path])
 
 
 def has_running_instance(files: Sequence[Path]) -> bool:
-    """Return whether a process that is no descendant of this one runs one of these ``files``.
+    """Return whether a process other than this one and its descendants runs one of these ``files``.
 
     It may run the file itself, or be an interpreter whose script the file is.
     """

@@ -147,7 +147,7 @@ def _lock_profile(kept: Path, desktop: str) -> tuple[Path, IO[bytes]]:
             continue
         file.seek(0)
         if before := file.read().decode(errors="replace").strip():
-            # After a SIGKILL of that desktop's processes, its program may still run.
+            # After a SIGKILL of the former desktop's processes, its program may still run.
             processes.end(lambda mark=before: processes.processes_of_desktop(mark, -1), grace_s=1.0)  # type: ignore[misc]
         file.truncate(0)
         file.write(desktop.encode())

@@ -32,7 +32,7 @@ PERSONAL = ("HOLO_HOME", "TMPDIR", "TMP", "TEMP", "OLDPWD", "MAIL", "CONDA_PREFI
 TEMPORARY = "tmp"
 """Folder of a program's temporary files, in its private folder."""
 LONGEST_TEMPORARY = 60
-"""Longest path of that folder, in bytes. Chromium ends by signal 5 above 62, because it creates a socket there."""
+"""Longest path of this folder, in bytes. Chromium ends by signal 5 above 62, because it creates a socket there."""
 SHARED = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP")
 """XDG variables that the program keeps, because they do not name folders of one user."""
 

@@ -1,7 +1,7 @@
 """Find out whether all programs on a screen sleep, and until when. Meanwhile the screen cannot change.
 
 For each thread the kernel shows the system call in which it sleeps, and its timeout. The check covers all threads of
-the X server, of its clients and of the processes that they started. If none of them can be woken by another process,
+the X server, of its clients and of the processes that they started. If no other process can wake any of these threads,
 nothing is drawn before the first timeout. A thread whose sleep is not certain counts as awake. A program may be
 connected by Unix sockets to processes that are checked too, such as the desktop's message bus.
 
@@ -65,8 +65,8 @@ WAITABLE_FILE_SYSTEMS = {
 }
 """File systems whose regular files a process can wait on."""
 MOST_SOCKETS = 8
-"""Most sockets of a process besides those to the X server. A process with more belongs to a large group of processes,
-and checking all of them takes longer than waiting."""
+"""Most sockets of a process without those to the X server. A process with more belongs to a large group of processes,
+and checking the whole group takes longer than waiting."""
 INOTIFY = "anon_inode:inotify"
 START_TIME = 19
 """Index of a thread's start time in /proc/…/stat, counted behind its name."""

@@ -104,7 +104,7 @@ def awake(pids: Collection[int]) -> bool:
     """Return whether a thread of these processes runs now, or waits for a core."""
     for pid in pids:
         try:
-            threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  a hundred of them, many times a second
+            threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  a hundred threads, many times a second
         except OSError:  # the process has ended
             continue
         for thread in threads:

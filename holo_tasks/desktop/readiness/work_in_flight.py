@@ -38,7 +38,7 @@ size.
 CHILD_S = 1.0
 """A process that the input started is done, or waits for a person, after it has slept for this many seconds."""
 MOST_FAILURES = 3
-"""After this many failed queries in a row the kernel is no longer asked for connections."""
+"""After this many failed queries in a row, the kernel is not asked for connections any more."""
 AWAKE_S = 2.0
 """Seconds after an input or an answer during which a program may have no moment at which all its threads sleep."""
 COST_TIMES = 20

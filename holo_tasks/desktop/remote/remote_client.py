@@ -140,7 +140,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _password_file_bytes(password: str) -> bytes:
-    """Return a password in the format of VNC's password files, which is no protection: its key is public."""
+    """Return a password in the format of VNC's password files. The format protects nothing: its key is public."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 

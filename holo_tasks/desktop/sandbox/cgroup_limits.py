@@ -24,12 +24,12 @@ LEAST_MB = 16
 PERIOD_US = 100_000
 PATIENCE_S = 2.0
 MOUNTED = re.compile(r" (?P<root>\S+) (?P<at>\S+) \S+(?: \S+:\S+)* - (?P<kind>cgroup2?) \S+ (?P<options>\S+)$")
-"""The end of a line of mountinfo about a cgroup tree, from the mounted folder of that tree on."""
+"""The end of a line of mountinfo about a cgroup tree, from the tree's mounted folder on."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """The most memory and processors that a program may use; zero stands for no limit."""
+    """The most memory and processors that a program may use; zero means no limit."""
 
     memory_mb: int = 0
     cpus: float = 0.0

@@ -1,6 +1,6 @@
 """Forward the connections of a sandboxed program to the hosts that it was granted, and to no others.
 
-This process runs outside of the sandbox. Its sockets listen inside the program's network, and each stands for one host
+This process runs outside of the sandbox. Its sockets listen inside the program's network, and each forwards to one host
 and port. It resolves a host's name at each connection, as the program would have done. `Sandbox.start` starts it.
 """
 

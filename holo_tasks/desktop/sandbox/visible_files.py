@@ -26,7 +26,7 @@ PROC = Path("/proc")
 DOWNLOADS = "Downloads"
 """The folder in which browsers save by default. It is a link to the folder that is shared with the agent."""
 WRITABLE_BY_ROOT = ("acpi", "bus", "driver", "fs", "irq", "pressure", "scsi", "sys", "sysrq-trigger", "mtrr", "tty")
-"""Files and folders of /proc that root may write without capabilities. bubblewrap does not cover all of them."""
+"""Files and folders of /proc that root may write without capabilities. bubblewrap does not cover them all."""
 READ_BY_OTHERS = stat.S_IROTH
 
 

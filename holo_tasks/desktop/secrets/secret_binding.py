@@ -28,7 +28,7 @@ class Binding:
     def refusal(self, secrets: Sequence[Secret], at: Point | None) -> str:
         """Return why one of the secrets may not be typed, or an empty string if all may.
 
-        ``at`` is the point of a press before the typing; ``None`` stands for the window with the keyboard.
+        ``at`` is the point of a press before the typing; ``None`` means the window with the keyboard.
         """
         if not secrets:
             return ""

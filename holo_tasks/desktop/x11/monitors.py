@@ -1,4 +1,4 @@
-"""List the monitors of an X display by RandR, and keep a desktop's input on one of them.
+"""List the monitors of an X display by RandR, and keep a desktop's input on one monitor.
 
 `BoundMonitor` is the monitor of one desktop. The process that owns the desktop uses it.
 """
@@ -68,7 +68,7 @@ class BoundMonitor:
 
     @property
     def box(self) -> Box | None:
-        """Return the part of the screen that may be captured and clicked; ``None`` stands for the whole screen."""
+        """Return the part of the screen that may be captured and clicked; ``None`` means the whole screen."""
         return self.monitor.box if self.monitor else None
 
     def measure(self) -> Box | None:

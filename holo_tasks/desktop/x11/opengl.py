@@ -26,7 +26,7 @@ ASKING = (
     *(b"OpenGL", b"moderngl", b"vtkmodules", b"import vtk", b"kivy", b"import wx"),
     *(b"chromium", b"chrome", b"firefox", b"electron", b"libreoffice", b"soffice"),
 )
-"""Names of libraries that query GLX, as they stand in programs and scripts; and names of programs that use them."""
+"""Names of libraries that query GLX, as written in programs and scripts; and names of programs that use them."""
 
 
 def opengl_enabled(option: bool | None, environ: Mapping[str, str]) -> bool | None:

@@ -14,7 +14,7 @@ ESTABLISHED, LISTENS, STREAMS = 1, 10, (socket.SOCK_STREAM, socket.SOCK_SEQPACKE
 HEAD, QUESTION, ANSWER, FIELD = struct.Struct("=IHHII"), struct.Struct("=BBHIIIII"), struct.Struct("=BBBBIII"), "=HH"
 MOST_BYTES, MOST_KNOWN = 4096, 4096
 FUTURE_CLIENT = -1
-"""Stands for the peer of a listening socket, whose clients are not connected yet."""
+"""Placeholder for the peer of a listening socket, whose clients are not connected yet."""
 
 
 class Peers:

@@ -79,7 +79,7 @@ def awake(link: XConnection, process: subprocess.Popen[bytes], folder: Path, int
     core, until = link.conn.core, time.monotonic() + TIMEOUT_S
     window, kind = link.conn.generate_id(), xcffib.xproto.WindowClass.InputOnly
     core.CreateWindow(0, window, link.root, -1, -1, 1, 1, 0, kind, 0, xcffib.xproto.CW.OverrideRedirect, [1])
-    # A window manager returns the size of a window's frame (EWMH) in a property of that window.
+    # A window manager returns the size of a window's frame (EWMH) in the window's properties.
     asks = CLIENT_MESSAGE.pack(33, 32, window, link.atom("_NET_REQUEST_FRAME_EXTENTS"), 0, 0, 0, 0, 0)
     asked_at = -math.inf
     try:
