@@ -78,7 +78,7 @@ async def hand_over(
     logged. Without an answer in time (three days, unless ``timeout_seconds`` is given), Prefect fails the flow run, and
     the item is listed.
 
-    Raises `NeedsPerson` if there is no answer in time. Raises `InvalidUsage` if the question, the choices or the time
+    Raises `NeedsPerson` without an answer in time. Raises `InvalidUsage` if the question, the choices or the time
     limit is invalid. A suspension raises an exception that is not an `Exception`: do not catch it.
     """
     run, text, seconds = _validate(question, choices, timeout_seconds)

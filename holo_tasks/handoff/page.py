@@ -80,7 +80,7 @@ def _picture(picture: Pictured | None) -> list[str]:
 def command(handoff: Handoff) -> str:
     """Return the command that answers a hand-off. It offers only *done* if that is a choice.
 
-    Otherwise it lists every choice: nobody should paste an approval without reading it.
+    Otherwise it lists every choice: a person should not paste an approval without reading it.
     """
     choices = [DONE] if DONE in handoff.choices else handoff.choices
     ways = ", or ".join(f"--choice {shell_word(choice)}" for choice in choices)

@@ -146,7 +146,7 @@ def _settle(handoffs: Handoffs, waiting: Handoff, answer: Answer | None) -> None
 async def leave_suspended(error: Pause, outer: str = "") -> None:
     """End the current subflow in Prefect, because the flow run around it is suspended and will start another one.
 
-    If ``outer`` is the id of that flow run, end every subflow between the two as well. Those may belong to flows that
+    If ``outer`` is the suspended run's id, end every subflow between the two as well. Those may belong to flows that
     do not know of the suspension.
     """
     context = FlowRunContext.get()

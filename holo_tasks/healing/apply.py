@@ -93,7 +93,7 @@ def _with_interruption(text: str, playbook: Playbook, proposal: Proposal, source
 
 
 def _parsed(text: str, source: str, folder: Path | None) -> Playbook | None:
-    """Return a playbook, or ``None`` if the text is none."""
+    """Return a playbook, or ``None`` if the text is not one."""
     try:
         return parse_playbook(text, source, folder)
     except InvalidUsage:
@@ -151,7 +151,7 @@ def _replaced(text: str, node: yaml.Node, new: str) -> str:
 
 def _rule(playbook: Playbook, proposal: Proposal) -> Rule:
     rules = playbook.rules_of(proposal.goal) if proposal.goal in playbook.goals else ()
-    if rules and playbook.goals[proposal.goal].lists:  # of a loop, the steps as they are written
+    if rules and playbook.goals[proposal.goal].lists:  # for a loop, the steps in their written form
         rules = (*rules_of_steps(playbook.goals[proposal.goal].written_steps), *rules)
     rule = next((rule for rule in rules if rule.id == proposal.rule), None)
     if rule is None or proposal.place >= len(rule.do) or len(rule.do[proposal.place].targets) != 1:

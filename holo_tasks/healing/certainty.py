@@ -59,7 +59,7 @@ def _check_place(old: Target, new: Target, point: Point, sight: Sight) -> None:
 
 
 def check_items(rule: str, at: LoopPlace, places: Mapping[str, LoopPlace], outcomes: Sequence[StepOutcome]) -> bool:
-    """Return whether the model did the step of a loop for every item, and for at least two of them.
+    """Return whether the model did the step of a loop for every item, and for at least two items.
 
     Raises `NotProposed` if the playbook did the step itself for another item.
     """

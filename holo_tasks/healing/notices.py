@@ -49,7 +49,7 @@ def interruption_proposal_of(done: ModelsStep) -> Proposal | None:
 
 
 def _closer(point: Point, sight: Sight, mark: str) -> Target | None:
-    """Return the control at a point, below the overlay's mark where that finds it, too."""
+    """Return the control at a point. It is described as below the overlay's mark if that also finds the control."""
     found = way_to(point, sight, {}, of_field=False)
     if found is None or found.is_named or found.relations or mark.endswith("*"):
         return found

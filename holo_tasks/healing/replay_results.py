@@ -128,7 +128,8 @@ def _made(
 def _of_loop(
     found: Proposal, rule: str, at: LoopPlace, places: Mapping[str, LoopPlace], outcomes: Sequence[StepOutcome]
 ) -> Proposal:
-    """Return a proposal for a step of a goal with loops. It is verified only if it came of all items of the list."""
+    """Return a proposal for a step of a goal with loops. It is verified only if the model did the step for all items of
+    the list."""
     if not at.each:
         return found
     sure = check_items(rule, at, places, outcomes)

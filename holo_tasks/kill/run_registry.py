@@ -1,7 +1,7 @@
 """Register the runs that are in progress on this machine: one file per run, locked while its process lives.
 
 `holo-tasks kill` reads the registry, so this module imports very little. On a busy machine, imports take longer than
-the rest of that command.
+the rest of the command.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Held(Protocol):
         ...
 
     def renewal_error(self) -> str:
-        """Return why the claim is no longer certain."""
+        """Return why the claim has become uncertain."""
         ...
 
 

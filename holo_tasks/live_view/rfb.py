@@ -1,4 +1,4 @@
-"""Parse what a VNC viewer sends, message by message (RFC 6143). Take input out and pass the other messages on.
+"""Parse the bytes of a VNC viewer, message by message (RFC 6143). Take input out and pass the other messages on.
 
 A message that cannot be parsed ends the connection. `view.Bridge` feeds a `Viewer` with the bytes of each websocket.
 """

@@ -37,7 +37,7 @@ _silent = logging.Logger("holo_tasks.live_view.requests", logging.CRITICAL + 1)
 
 @dataclass(frozen=True)
 class LiveView:
-    """The URLs of a live view. Whoever has ``url`` can use the desktop, so never log it."""
+    """The URLs of a live view. Any holder of ``url`` can use the desktop, so never log it."""
 
     url: str
     watch_url: str

@@ -67,7 +67,7 @@ class Elements:
     """The tree of programs that report nothing, while they are not asked."""
     _ahead: asyncio.Task[tuple[ElementTree, float]] | None = field(default=None, repr=False)
     _moving: ElementTree | None = field(default=None, repr=False)
-    """The tree of the reading that is under way, while its positions have not come to rest."""
+    """The tree of the reading that is under way, while its positions still change."""
     _newest: tuple[NewestTree | None, float] | None = field(default=None, repr=False)
     """The last tree for the next action and its time; ``None`` after an action was named by it."""
 
@@ -214,7 +214,7 @@ class Elements:
         self._was_read = True
         ahead.cancel()
         await asyncio.wait([ahead])
-        # Positions have not come to rest, but roles and names are known.
+        # Positions still change, but roles and names are known.
         return None if self._moving is None else (self._moving, 0.0)
 
     async def _available_tree(self) -> ElementTree | None:

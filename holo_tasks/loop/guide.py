@@ -46,8 +46,7 @@ SLOW_S = 3.0
 """Seconds for which a handled interruption may stay visible after the last sign of work. Then it counts as a new one.
 """
 UNEXPECTED, MOST_UNEXPECTED = "unexpected window", 10
-"""Name for windows that no state declares. At most `MOST_UNEXPECTED` may come up in one sub-goal, whatever their
-titles.
+"""Name for windows that no state declares. At most `MOST_UNEXPECTED` may appear in one sub-goal, whatever their titles.
 """
 
 
@@ -264,7 +263,7 @@ class Guide:
         self._notes_for_decider.append(f"‘{name}’ had come up and was dealt with.")
 
     def _until_gone(self, by: Interruption) -> GuardSteps[None]:
-        """Wait until a handled interruption is no longer visible, for at most `SLOW_S` after the last sign of work.
+        """Wait until a handled interruption has disappeared, for at most `SLOW_S` after the last sign of work.
 
         A log-in may take a moment. To handle it again meanwhile would type into the next screen.
         """

@@ -127,7 +127,7 @@ class AddText:
 class ReportStuck:
     """Tell the decider that it is stuck, with ``pictures`` of its last actions.
 
-    The result is the digest of that picture, or an empty string.
+    The result is the digest of the added picture, or an empty string.
     """
 
     pictures: bool

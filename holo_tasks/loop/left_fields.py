@@ -22,7 +22,7 @@ from holo_tasks.core.texts.typed_text import TypedText, changed_later, plain, qu
 MOVES = frozenset({"tab", "shift", "up", "down", "left", "right"})
 """Keys that go to another field, and send nothing."""
 LEAVES = frozenset({"tab", "shift"})
-"""Keys that leave the text of a field as it is."""
+"""Keys that leave the text of a field unchanged."""
 IN_FIELD = frozenset(map(keysym, ("backspace", "delete", "insert", "home", "end", "left", "right", "up", "down")))
 """Keys that act in the field with the keyboard, alone and with Ctrl."""
 WITH_CTRL = IN_FIELD | frozenset(map(keysym, "acvxyz"))
@@ -31,7 +31,7 @@ UNICODE = 0x01000000
 DAYS = frozenset(map(str, range(1, 29)))
 """The names of the days that each month has."""
 STEPS = frozenset("+-−–▲▼▴▾↑↓")
-"""Names of buttons that change the number of the field beside them."""
+"""Names of buttons that change the number of the field next to them."""
 STAYS = FIELD_ROLES | {CELL, "label", "terminal", "slider"}
 """Roles of elements on which a click sends no form."""
 
@@ -64,7 +64,7 @@ class LeftFields:
     """The last tree, by which a form that shows another record is recognized."""
 
     def note(self, write: Write, result: TypedText, target: Element | None, before: str) -> None:
-        """Keep the field that a text was typed into, as it is after the typing."""
+        """Keep the field that a text was typed into, in its state after the typing."""
         if target is None:
             return
         self.filled = [each for each in self.filled if not is_same(each.field, target)]
@@ -125,7 +125,7 @@ class LeftFields:
         return any(typed.strip() in text for each in (*texts, *taken) for text in (each.name, each.value))
 
     def _is_same_record(self, filled: Filled, now: Element, tree: ElementTree) -> bool:
-        """Say whether a form that was sent still shows what it showed: it may be empty now, or show another record."""
+        """Say whether a form that was sent still shows the same record: it may be empty now, or show another record."""
         others = [each for each in tree.below(tree.window_of(now)) if takes_text(each) and each.id != now.id]
         if self._tree is None or not is_same(filled.field, now) or plain(now.value) == plain(filled.before):
             return False

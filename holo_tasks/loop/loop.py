@@ -107,10 +107,9 @@ async def pursue(
     ``decide`` and the executor's ``act`` are methods of the walk, possibly wrapped in tasks. ``guide`` knows the
     program's screens, ``effect_buttons`` the actions that must not be repeated, and ``macro`` does the sequences that
     are the model's tools. ``doubts`` compares texts and answers with the task. At the step limit, a layer is asked for
-    its best answer so far only with ``is_last_layer``.
+    its best partial answer only with ``is_last_layer``.
 
-    Raises a `HoloError` whose status is the status of the run. At the step limit its ``partial_answer`` is the best
-    answer so far.
+    Raises a `HoloError` whose status is the status of the run. At the step limit its ``partial_answer`` is that answer.
     """
     guide, effect_buttons = guide or NoGuide(), effect_buttons or EffectButtons()
     loop = _Loop(executor, read, decide, max_steps, guide, effect_buttons, is_last_layer, macro, doubts)
@@ -385,7 +384,7 @@ class _Loop(Generic[T]):
         await self.executor.carry_out(self.stuck.check(self.walk.transcript, self.guide))
 
     async def _out_of_steps(self) -> LimitReached | GaveUp:
-        """Return the error of the step limit, with the best answer so far if this is the last layer.
+        """Return the error of the step limit, with the best partial answer if this is the last layer.
 
         Only a kill is raised instead. Other errors of the last question are recorded.
         """

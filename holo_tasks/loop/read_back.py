@@ -64,7 +64,7 @@ if two reads in a row agree.
 ARRIVES_S = 1.5
 """Longest wait, in seconds, for the rest of a text that a program has not taken yet."""
 ARRIVING = ("cut_off", "lost", "empty")
-"""Kinds of a text of which some or all characters are missing. They may arrive later."""
+"""Kinds of a text with some or all characters missing. They may arrive later."""
 SHOWS = "Give `shows` with the text that it is to hold, if that is right."
 GONE = "the program does not report the field any more"
 UNTOLD = "the program does not tell the text of the field"
@@ -95,7 +95,7 @@ class ReadBack:
     _aimed: Element | None = field(default=None, repr=False)
     """The field before the typing, for a program that does not answer after it."""
     _pids: Collection[int] = ()
-    """The process of that field's program. The others are not waited for."""
+    """The process of the field's program. The others are not waited for."""
     _misses: int = 0
     _beside: str = ""
     _told: TypedText | None = None
@@ -125,7 +125,7 @@ class ReadBack:
         """Read the field back and record the result; return the difference as a sentence with a leading blank.
 
         Returns an empty string without a difference. After a text was overwritten, another sentence names the fields
-        that the form changed with it. Further ones tell of earlier fields that the gesture has left or sent.
+        that the form changed with it. Further ones describe earlier fields that the gesture has left or sent.
         """
         write, self._write = self._write, None
         said = ""
@@ -137,7 +137,7 @@ class ReadBack:
 
     @property
     def problem(self) -> str:
-        """The error of a script about its last step; empty if there is none."""
+        """The error of a script about its last step; empty without one."""
         found = "" if self.result is None else self.result.problem
         return found or next((f"{filled.sentence(now.value)} {SHOWS}" for filled, now in self.left.found), "")
 
@@ -244,7 +244,7 @@ class ReadBack:
     async def _is_shown(self, services: Services, before: NewestScreen, after: NewestScreen) -> bool:
         """Say whether the field shows the text that the tree tells: two pictures in a row, since programs draw late.
 
-        A field that took nothing looks different, too, if its text is selected now.
+        A field that took nothing also looks different if its text is selected now.
         """
         told, target, shown = self._told, self.target, after.redacted
         if services.field_text is None or told is None or target is None:
@@ -283,7 +283,7 @@ class ReadBack:
     ) -> TypedText | None:
         """Return the text that a program has made of the typed one, if its picture shows that, as in a sheet.
 
-        After a press on a point, the picture does not tell of a completed text.
+        After a press on a point, the picture does not show whether a text was completed.
         """
         if services.field_text is None or write.at is not None:
             return None

@@ -1,9 +1,9 @@
 """Compare the texts and answers of the model with the values that its task names.
 
 A typed value that differs from the task's in one digit is withheld once. An answer is sent back once if the work seems
-unfinished: a value of the task was neither typed nor seen, a field was clicked and left as it was, nothing was pressed
+unfinished: a value of the task was neither typed nor seen, a field was clicked and left unchanged, nothing was pressed
 after a text was typed, the press changed nothing, or a button or an option that it is to press was never pressed. If
-the model repeats its call, it counts. A doubt that is left after further steps is told once more.
+the model repeats its call, it counts. A doubt that is left after further steps is sent once more.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from holo_tasks.loop.services import Services
 MOST_TOLD = 3
 """Maximal number of missing values in one message."""
 MOST_TIMES = 2
-"""Maximal number of times that a doubt is told: again only after further steps."""
+"""Maximal number of times that a doubt is sent: again only after further steps."""
 MOVES_ONLY = {"tab", "left", "right", "up", "down", "home", "end", "pageup", "pagedown", "backspace", "delete"}
 """Keys that move or delete in a form, and send nothing."""
 SLIP = (
@@ -80,19 +80,19 @@ class TaskDoubts:
     work: str = ""
     may_end_typed: set[str] = field(default_factory=set)
     _written: list[str] = field(default_factory=list)
-    """Typed texts, and the model's words for what it pressed."""
+    """Typed texts, and the model's words for pressed controls."""
     _unsent: str = ""
     """The last typed text, until something is pressed."""
     _vain: str = ""
-    """The model's words for what it pressed after a text, if nothing on the screen has changed since."""
+    """The model's words for the control pressed after a text, if nothing on the screen has changed since."""
     _entered: str = ""
     """The model's words for a field, if its last action was a click into it."""
     _has_acted: bool = False
     _used_keys: bool = False
-    """Whether keys were pressed that may stand for a button."""
+    """Whether keys were pressed that may do the same as a button."""
     _told: Counter[str] = field(default_factory=Counter)
     _stands: set[str] = field(default_factory=set)
-    """The doubts that were told since the last step."""
+    """The doubts that were sent since the last step."""
     _has_saved: bool = False
 
     async def slip(self, services: Services, call: AnyCall) -> str:
@@ -139,7 +139,7 @@ class TaskDoubts:
     async def unfinished(self, services: Services, seen: NewestScreen, answer: str, pressed: bool) -> str:
         """Return why an answer is sent back, in sentences for the model; empty if it is taken.
 
-        ``pressed`` is whether one of the declared buttons was pressed. A doubt is told once, and once more if the model
+        ``pressed`` is whether one of the declared buttons was pressed. A doubt is sent once, and once more if the model
         has worked on and the doubt is still there.
         """
         doubts = []
@@ -192,7 +192,7 @@ class TaskDoubts:
     async def _named_buttons(self, services: Services) -> tuple[str, ...]:
         """Return the only button on the screen that the task asks to press and that was never pressed; empty otherwise.
 
-        Declared buttons count instead of it. A key may have done the same as the button. The data of a task asks for
+        With declared buttons, only those count. A key may have done the same as the button. The data of a task asks for
         nothing.
         """
         if self.labels or self._used_keys or services.elements is None:
@@ -256,7 +256,7 @@ async def _reported(services: Services) -> str:
 def _names_hit(
     call: ClickCall | DoubleClickCall | DragAndDropCall, before: NewestScreen, tree: ElementTree | None
 ) -> tuple[str, ...]:
-    """Return the names of what a press hits."""
+    """Return the names of the elements that a press hits."""
     if tree is None or isinstance(call, DragAndDropCall):
         return ()
     return names_at(tree, to_pixel(call.x, call.y, before.shot))

@@ -39,7 +39,7 @@ def collect_garbage_rarely() -> None:
 def return_freed_blocks() -> None:
     """Return the memory of large blocks to the operating system when they are freed.
 
-    After the first large block was freed, glibc takes blocks of that size from its heaps. A small block above keeps
+    After the first large block was freed, glibc takes blocks of its size from its heaps. A small block above keeps
     such memory from being returned. glibc also makes a heap for each of many threads. Without glibc, this does nothing.
     """
     _set({ARENAS: ARENAS_AT_MOST, LARGE: LARGE_FROM})

@@ -17,7 +17,7 @@ _SOCKS = ("socks5", "socks5h")
 def check_network_variables(environ: Mapping[str, str]) -> None:
     """Raise `InvalidUsage` for a variable with which no HTTP client can be made, with its name and a remedy.
 
-    The HTTP library reads all of them when a client is made, even if the server is on this machine.
+    The HTTP library reads all such variables when a client is made, even if the server is on this machine.
     """
     for name in CERTIFICATES:
         value = environ.get(name, "")

@@ -65,7 +65,7 @@ def cpu_waits_ns(pid: int) -> dict[str, int]:
 
 def living() -> Iterator[tuple[int, list[str]]]:
     """Yield the id and the `stat_of` fields of each process that has not ended."""
-    for name in os.listdir("/proc"):  # noqa: PTH208  hundreds of them, many times a second
+    for name in os.listdir("/proc"):  # noqa: PTH208  hundreds of entries, many times a second
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb", buffering=0) as file:  # noqa: PTH123
                 fields = _after_name(file.read())

@@ -1,4 +1,4 @@
-"""Write rows into one sheet of a workbook file, and leave everything else in the file as it is.
+"""Write rows into one sheet of a workbook file, and leave everything else in the file unchanged.
 
 openpyxl drops the contents that it does not know, such as threaded comments, slicers and drop-downs over other sheets.
 So this module changes the cells in the XML of the sheet.
@@ -51,7 +51,7 @@ class Occupied:
         if table is None:
             self.last = max(self.last, row)
         elif row <= table.last:
-            # Calculated columns have formulas in empty rows of a table, too.
+            # Calculated columns have formulas in empty rows of a table as well.
             if any(not cells[column].is_formula for column in columns if column in cells):
                 self.last = max(self.last, row)
         elif self.below is None and (row > table.area.bottom or not table.totals):
@@ -105,7 +105,7 @@ class ExistingSheet:
             yield 1, {}
 
     def is_empty(self) -> bool:
-        """Read the sheet up to its first content, and return whether there is none."""
+        """Read the sheet up to its first content, and return whether it has no content."""
         return not any(cell.text or cell.formula is not None for _, cells in self._sheet.lines() for cell in cells)
 
     def check_writable(self) -> None:
@@ -314,7 +314,7 @@ class ExistingSheet:
         return [scan(self._package.read(table)).attributes.get("displayName", "") for table in tables]
 
     def _grow_filter_name(self, area: Area) -> None:
-        """Set the hidden name of the sheet's filter, which Excel keeps beside it."""
+        """Set the hidden defined name that Excel keeps for the sheet's filter."""
         data = self._package.read(self._package.book)
         names = scan(data).first("definedNames")
         for name in names.children if names else []:

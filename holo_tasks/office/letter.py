@@ -55,7 +55,7 @@ _BESIDE = frozenset(
     {"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
     | {"application/pgp-keys", "text/calendar", "text/vcard", "text/x-vcard", "text/directory"}
 )
-"""Types of files that go with a message and hold none of it."""
+"""Types of files that go with a message and are not part of its text."""
 _INVISIBLE = "the HTML holds text, but none that is visible"
 _TYPE_BY_START = {
     b"%pdf-": "application/pdf",

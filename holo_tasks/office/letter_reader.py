@@ -26,7 +26,7 @@ CPU_SECONDS = 15
 READING_SECONDS = 120
 """Processor seconds for all expensive letters of one reading of a mailbox. Each run spends them again."""
 _QUICK_SECONDS = 1
-"""Processor seconds for a letter after two thirds of that time are used. An ordinary letter needs less."""
+"""Processor seconds for a letter after two thirds of the reading's limit are used. An ordinary letter needs less."""
 _FREE_SECONDS = 2
 """Processor seconds up to which a letter does not count as expensive. Several PDFs fit into them."""
 _WALL_SECONDS = 120
@@ -45,7 +45,7 @@ class LetterReader:
 
     A letter that exceeds a limit is still returned, with its header and the problem. Starting a child takes a tenth of
     a second, so one child parses many letters. It is replaced if it had to be ended. Expensive letters share a limit.
-    When two thirds of that limit are used, each letter gets little time. At its end, only headers are read.
+    When two thirds of the shared limit are used, each letter gets little time. At its end, only headers are read.
     """
 
     def __init__(self, *, cpu_seconds: int = CPU_SECONDS, reading_seconds: float = READING_SECONDS) -> None:

@@ -1,4 +1,4 @@
-"""Read and change the parts of an Office file (a ZIP archive), and leave all other parts as they are."""
+"""Read and change the parts of an Office file (a ZIP archive), and leave all other parts unchanged."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class BookPackage(Package):
         return MAC_EPOCH if is_late else WINDOWS_EPOCH
 
     def shared_strings(self) -> bytes:
-        """Return the part with the texts that cells share; empty if there is none."""
+        """Return the part with the texts that cells share; empty without such a part."""
         strings = self.related(self.book, "sharedStrings")
         return self.read(strings.target) if strings else b""
 

@@ -104,7 +104,8 @@ class SheetPart:
         self.formula_removed = False
 
     def lines(self) -> Iterator[tuple[int, list[RawCell]]]:
-        """Read the sheet, and return the number and the cells of each row. Read all of it before any other call."""
+        """Read the sheet, and return the number and the cells of each row. Read the whole sheet before any other
+        call."""
         scanner = Scanner(self._data, leaf="row")
         number = 0
         for row, cells in scanner.read():
@@ -171,7 +172,7 @@ class SheetPart:
         return self._cells[row].get(column)
 
     def style(self, row: int, column: int) -> int | None:
-        """Return the style number of a cell after the changes so far; ``None`` if the file has no such cell."""
+        """Return the style number of a cell after the pending changes; ``None`` if the file has no such cell."""
         new = self._puts.get(row, {}).get(column)
         if isinstance(new, NewCell):
             return new.style

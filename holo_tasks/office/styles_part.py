@@ -20,7 +20,7 @@ EMPTY = (
 
 @dataclass(frozen=True)
 class Look:
-    """Changes of a cell style. ``None`` leaves a property as it is."""
+    """Changes of a cell style. ``None`` leaves a property unchanged."""
 
     number_format: str | None = None
     ink: str | None = None
@@ -28,7 +28,7 @@ class Look:
     bold: bool | None = None
     underline: bool | None = None
     fill: str | None = None
-    """The background as RRGGBB; an empty string is none."""
+    """The background as RRGGBB; an empty string means no fill."""
     quote_prefix: bool | None = None
     alignment: Mapping[str, str] | None = None
 

@@ -62,7 +62,7 @@ class Element:
 
 @dataclass(slots=True)
 class RawCell:
-    """A cell of a row as it is written: its attributes, the text of its value, and its formula."""
+    """A cell of a row in its written form: its attributes, the text of its value, and its formula."""
 
     attributes: dict[str, str]
     text: str = ""

@@ -143,7 +143,7 @@ class Rehearsal:
         return terms
 
     def _terms_of(self, body: Body) -> Terms:
-        """Return the terms of the dialect that a request uses, even if it breaks rules of that dialect."""
+        """Return the terms of the dialect that a request uses, even if it breaks the dialect's rules."""
         if "tools" in body:
             auto = body.get("tool_choice") == "auto"
             return replace(self.terms, dialect="tools", tool_choice="auto" if auto else "required")

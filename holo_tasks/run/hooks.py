@@ -75,9 +75,9 @@ class ItemFinished:
 class Hooks:
     """Functions that a run calls with one small value when an event happens.
 
-    A hook may be async. It then runs as a task beside the agent, and the run waits a bounded time for it at the end. A
-    hook never delays, changes or stops a run. Its first exception is logged. The values passed to hooks contain no
-    secrets.
+    A hook may be async. It then runs as a task concurrent with the agent, and the run waits a bounded time for it at
+    the end. A hook never delays, changes or stops a run. Its first exception is logged. The values passed to hooks
+    contain no secrets.
     """
 
     on_step: Callable[[StepTaken], object] | None = None

@@ -1,7 +1,8 @@
 """Resolve file names in flow parameters to files in one folder.
 
-People who may start a flow run often have no account on the machine that executes it. A path in a parameter would let
-them write any file there. So a parameter takes a plain name, and the file lies in the folder of ``HOLO_REPORTS``.
+Users with the permission to start a flow run often have no account on the machine that executes it. A path in a
+parameter would let them write any file there. So a parameter takes a plain name, and the file lies in the folder of
+``HOLO_REPORTS``.
 """
 
 from __future__ import annotations

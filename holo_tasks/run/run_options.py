@@ -44,8 +44,9 @@ class RunOptions:
     ``discover`` collects startable programs, open windows and menus for the model, without opening anything.
     ``Discover(recent=("/folder",))`` adds recently used files below that folder.
 
-    ``check_answers`` compares what the model types and answers with the values that its task names. It asks the model
-    once more if a typed value differs in one digit, or if the work seems unfinished. Each doubt costs one model call.
+    ``check_answers`` compares the model's typed texts and answers with the values that its task names. It asks the
+    model once more if a typed value differs in one digit, or if the work seems unfinished. Each doubt costs one model
+    call.
 
     Raises `InvalidUsage` for values that are out of range.
     """

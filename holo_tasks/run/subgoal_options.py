@@ -1,6 +1,7 @@
 """Declare how a sub-goal is worked on: its effect, its screens and its layers.
 
-`SubgoalOptions` holds the options of ``@subgoal`` and `pursue`. `Effect` says what the sub-goal may change.
+`SubgoalOptions` holds the options of ``@subgoal`` and `pursue`. `Effect` declares the change that the sub-goal may
+make.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ class Effect:
     answer nothing is repeated, and `NeedsPerson` is raised. ``precondition`` gets the same arguments before interrupted
     work is tried again, and returns whether the screen is ready for it.
 
-    ``press_once`` are labels of controls that cause the effect, such as a button (``"Enter"`` is the key). None of them
-    is pressed again until the run knows the outcome, from the end screens or the probe. A click on a ``retry_click``
-    label is repeated once if it changed nothing.
+    ``press_once`` are labels of controls that cause the effect, such as a button (``"Enter"`` is the key). No such
+    control is pressed again until the run knows the outcome, from the end screens or the probe. A click on a
+    ``retry_click`` label is repeated once if it changed nothing.
 
     With ``confirm`` the probe also looks after each answer. `GaveUp` is raised if the effect is certainly missing, and
     `NeedsPerson` if the probe cannot tell. So a success that the model invents is never taken for one.

@@ -1,7 +1,7 @@
 """Withholds a second press on a button that has just sent typed texts, although the screen has changed.
 
-`repeated_press` covers presses on an unchanged screen. A form that empties itself looks new, and a model may press
-again what it has just pressed. Without new texts the second press sends an empty form or the same one.
+`repeated_press` covers presses on an unchanged screen. A form that empties itself looks new, and a model may press the
+same button again. Without new texts the second press sends an empty form or the same one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DoubledPress:
     _typed: bool = False
     """Whether a text was typed since the last press with an effect."""
     _step: int = 0
-    """The step of that press, or of the last wait after it."""
+    """The step of the last action or wait."""
 
     def did(self, call: AnyCall, gesture: Gesture | None, verdict: Verdict | None, step: int) -> None:
         """Note an action of a step and its effect. A wait after a press changes nothing."""

@@ -36,8 +36,8 @@ class Press:
 
     ``kind`` names the mouse button or the keys. ``at`` is the point of a click; ``None`` for keys. ``count`` is 2 for a
     double click. ``focus`` is the place that keys go to: the point of the last click, or a number that is new each time
-    that keys may have moved the focus. ``written`` is the point that text was written at before the key. ``text`` is a
-    hash of that text; ``None`` without text.
+    that keys may have moved the focus. ``written`` is the point that text was written at before the key. ``text`` is
+    the written text's hash; ``None`` without text.
     """
 
     kind: str

@@ -1,6 +1,7 @@
 """Withholds a text that would go to another field than the one of the model's last click, if that changed nothing.
 
-A click beside a field, or on its label, may change nothing. The next text then goes to the field that has the keyboard.
+A click next to a field, or on its label, may change nothing. The next text then goes to the field that has the
+keyboard.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def keys_in(words: str, values: Iterable[str]) -> tuple[str, ...]:
 
 
 def other_row(words: str, keys: Sequence[str], at: Point, texts: Sequence[tuple[str, Box]]) -> OtherRow | None:
-    """Return the contradiction between named values and the row at a point, ``None`` if there is none.
+    """Return the contradiction between named values and the row at a point, ``None`` without one.
 
     The row of the point must have, in the column of a named value, another text of the same shape, such as another
     number. A value that is in this row, or that the screen does not show, contradicts nothing. Neither does a value if

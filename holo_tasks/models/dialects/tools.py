@@ -30,7 +30,7 @@ At each turn you get the current screen as an observation and call exactly one f
 class Tools:
     """Function-calling dialect.
 
-    Only the first call of a reply is used; the text beside the call is the model's memory.
+    Only the first call of a reply is used; the text around the call is the model's memory.
     """
 
     def __init__(self, profile: Profile, macros: Sequence[Macro] = ()) -> None:

@@ -122,7 +122,7 @@ class Discovery:
         return tuple(filter(None, titles)), menus
 
     def _menus(self, run: Run, tree: ElementTree, pid: int) -> tuple[str, ...]:
-        """Return the program's menus as they are now, or as an earlier run found them in the same version."""
+        """Return the program's present menus, or those that an earlier run found in the same version."""
         if not self.unseen:
             return ()  # a closed menu is on no screenshot, so no mask covers it
         version, found = menu_lists.version_of(pid), menu_lists.menus_of(tree, pid)

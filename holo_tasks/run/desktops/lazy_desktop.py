@@ -108,7 +108,7 @@ class LazyDesktop:
         return await desktop.shared_folder()
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
-        """Attach the desktop to a run, now or as soon as it is started."""
+        """Attach the desktop to a run, now or right after its start."""
         self._serve_arguments = (run_id, began_s, folder)
         if self._gated_desktop is not None:
             await self._gated_desktop.serve(*self._serve_arguments)

@@ -50,8 +50,8 @@ def journalled(journal: Journal | None) -> Iterator[None]:
 def left_to_person(claim: Claim) -> Iterator[None]:
     """Raise `NeedsPerson` if a server or evidence failure stopped the work after an action had begun.
 
-    If no action had begun, the error passes unchanged and the work can be run again. Other usage errors stay as they
-    are, but are marked ``half_done``.
+    If no action had begun, the error passes unchanged and the work can be run again. Other usage errors pass unchanged,
+    but are marked ``half_done``.
     """
     try:
         yield

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 BEGINS_WITHIN = timedelta(minutes=1)
 """Time within which a starting flow run registers its agent on this machine.
 
-A later flow run without an agent has lost its process. Before that the two cannot be told apart, since Prefect shows a
-dead run as running.
+A later flow run without an agent has lost its process. Before that the two look the same, since Prefect shows a dead
+run as running.
 """
 CANCEL = "To have another one instead, cancel that one first"
 

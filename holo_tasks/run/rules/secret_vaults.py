@@ -33,7 +33,8 @@ _FOR_COMMANDS = frozenset(
     {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "BITWARDENCLI_APPDATA_DIR"}
     | {"NODE_EXTRA_CA_CERTS", *CERTIFICATES, *_PROXIES}
 )
-"""Environment variables that Bitwarden's commands get, besides their own keys. Other secrets are not passed on."""
+"""Environment variables that Bitwarden's commands get in addition to their own keys. Other secrets are not passed
+on."""
 
 
 class Vault(Protocol):
@@ -145,7 +146,7 @@ class BitwardenItem:
     pattern = re.compile(r"(?P<item>[^#]+)(?:#(?P<field>.+))?")
 
     async def read(self, place: re.Match[str], environ: Mapping[str, str]) -> str:
-        """Return the password of an item, or another field of it. The item is named by its name or its id."""
+        """Return the password of an item, or another of its fields. The item is named by its name or its id."""
         item, called = place["item"], f"Bitwarden's item {place['item']!r}"
         # With `--` no name is taken for an option.
         done = await _command(["bw", "--nointeraction", "get", "item", "--", item], ("BW_SESSION",), environ)
@@ -165,7 +166,7 @@ class BitwardenSecret:
     pattern = re.compile(r"(?P<id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?:#(?P<field>.+))?")
 
     async def read(self, place: re.Match[str], environ: Mapping[str, str]) -> str:
-        """Return the value of a secret, or a field of it if the value is a JSON object."""
+        """Return the value of a secret, or one of its fields if the value is a JSON object."""
         called = f"Bitwarden's secret {place['id']}"
         ask = ["bws", "--output", "json", "--color", "no", "secret", "get", place["id"]]
         done = await _command(ask, ("BWS_ACCESS_TOKEN", "BWS_SERVER_URL", "BWS_CONFIG_FILE", "BWS_PROFILE"), environ)
@@ -255,7 +256,7 @@ async def _command(
 
 
 def _explain_bw(done: subprocess.CompletedProcess[str], called: str) -> str:
-    """Return an empty text if there is no such item. Raises `InvalidUsage` for every other error of `bw`."""
+    """Return an empty text if Bitwarden does not have the item. Raises `InvalidUsage` for every other error of `bw`."""
     if done.stderr.strip().endswith("Not found."):
         return ""
     if "More than one result was found" in done.stderr:

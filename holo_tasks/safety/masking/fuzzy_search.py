@@ -73,7 +73,7 @@ def secret_in(secret: str, seen: Folded) -> Iterator[tuple[int, int]]:
 
 
 def folded_secret_in(wanted: str, seen: Folded, *, without_errors: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the original text that hold ``wanted``, a folded secret, or a long piece of it.
+    """Yield the ranges of the original text that hold ``wanted``, a folded secret, or one of its long pieces.
 
     With ``without_errors``, only the whole secret counts, and all its folded characters must match.
     """

@@ -250,7 +250,7 @@ class Ledger:
     def release_if_dead(self, token: str, goal: str, watch: IdleWatch) -> bool | None:
         """Release the claim of a dead holder and fence the holder off. Raises `TokenInUse` if the holder is alive.
 
-        Returns ``False`` if there was no holder, and ``None`` if it is not known yet whether the holder is dead.
+        Returns ``False`` without a holder, and ``None`` if it is not known yet whether the holder is dead.
         """
         with self._store.transaction() as db:
             holder = db.execute(sa.select(CLAIMS.c.holder).where(*_matches(CLAIMS, token, goal))).scalar()

@@ -36,7 +36,7 @@ State: TypeAlias = Literal["ready", "taken", "done", "failed", "exhausted", "per
 * ``done``: ended with a result.
 * ``failed``: the item itself is wrong, so another try would not help.
 * ``exhausted``: all allowed tries failed.
-* ``person``: a person must look, because it is unknown what was done.
+* ``person``: a person must look, because the outcome of the work is unknown.
 """
 OPEN: tuple[State, ...] = ("ready", "taken")
 """The states in which an item has not ended."""
