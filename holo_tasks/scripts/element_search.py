@@ -127,7 +127,7 @@ def _row_of(element: Element, tree: ElementTree) -> Element | None:
 
 
 def _at_place(found: Sequence[Element], place: str, lacking: str) -> Element:
-    """Return the element at a place such as ``3 of 5``. Raises `NotFound` if there are more or fewer of them."""
+    """Return the element at a place such as ``3 of 5``. Raises `NotFound` if there are more or fewer elements."""
     number, count = int(place.split()[0]), int(place.split()[-1])
     if len(found) != count:
         raise NotFound(f"There are {len(found)} of {lacking}, not {count}.")
@@ -187,7 +187,7 @@ def check_focus(wanted: ElementTarget, sight: Sight) -> None:
 def takes_lines(sight: Sight) -> bool:
     """Return whether the element with the keyboard is reported as a text field of several lines.
 
-    Some programs report this of a cell, too, where Enter goes to the next one.
+    Some programs also report this of a cell, where Enter goes to the next one.
     """
     focused = None if sight.elements is None else sight.elements.focused()
     return focused is not None and focused.role in OF_LINES and MULTI_LINE in focused.states
@@ -241,7 +241,7 @@ def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
 
 
 def shows_cut(value: str, sight: Sight) -> bool:
-    """Return whether a program reports a value on the screen of which the picture shows the beginning only.
+    """Return whether a program reports a value on the screen and the picture shows its beginning only.
 
     A narrow column cuts a text off. A value with a digit is a key, whose end matters, so the picture must show it all.
     """

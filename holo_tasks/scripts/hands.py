@@ -72,8 +72,8 @@ class Hands:
     Targets are texts, input fields by their labels, pictures, or elements by role and name.
 
     Coordinates cannot be given. A text is written like a label in a playbook. An element comes from the accessibility
-    tree. A text or a picture beside role and name is used if programs report no elements. ``right_of``, ``left_of``,
-    ``below``, ``above`` and ``near`` choose among several targets.
+    tree. A text or a picture in addition to role and name is used if programs report no elements. ``right_of``,
+    ``left_of``, ``below``, ``above`` and ``near`` choose among several targets.
 
     A target that is missing or ambiguous after ``timeout_seconds`` ends the script with `GaveUp`. So does an action
     that is rejected. By default a target is looked for while the program works on the last input, and a few seconds
@@ -159,7 +159,7 @@ class Hands:
         shows: str | None = None,
         expect: str | None = None,
     ) -> str:
-        """Type text into the focused element; ``{{secret:NAME}}`` stands for a secret.
+        """Type text into the focused element; ``{{secret:NAME}}`` is replaced by a secret.
 
         Raises `GaveUp` if the field holds another text, number or date afterwards. ``shows`` is the text that the field
         is to hold instead, with ``*`` for any text.
@@ -201,7 +201,7 @@ class Hands:
     ) -> Any:
         """Read a value: the text right of a label, the group of a pattern that one line matches, or an element's text.
 
-        An element is given by role, name or both. ``right_of`` is then the label beside it, and ``line`` is a pattern
+        An element is given by role, name or both. ``right_of`` is then the label on its left, and ``line`` is a pattern
         for its text. If programs report no elements, the picture is read. Password fields are never read.
 
         Money is a `Decimal`, a date a `datetime.date`. Returns ``None`` if the value is ``optional`` and cannot be read

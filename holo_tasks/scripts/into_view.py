@@ -67,12 +67,12 @@ Wanted: TypeAlias = tuple[Named, Mapping[str, str], str]
 
 
 Move: TypeAlias = dict[str, Any]
-"""A move that only changes what is in view, as a model would give it."""
+"""A move that only changes the view, as a model would give it."""
 
 
 @dataclass
 class _Search:
-    """The moves for one step so far: those on the current page of a list, and the pages that were left."""
+    """The past moves for one step: those on the current page of a list, and the pages that were left."""
 
     key: tuple[str, int]
     page: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class _Search:
 
 
 class IntoView:
-    """Brings what a step needs into view. ``press_once`` are labels that it never presses."""
+    """Brings the targets and texts of a step into view. ``press_once`` are labels that it never presses."""
 
     def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], press_once: Sequence[str]) -> None:
         self._values = values
@@ -121,7 +121,7 @@ class IntoView:
 
     @property
     def told(self) -> str:
-        """What was looked through without success, as a part of a sentence."""
+        """The places that were searched without success, as a part of a sentence."""
         return self._search.told
 
     def forget(self) -> None:
@@ -139,9 +139,9 @@ class IntoView:
     def move(self, misfit: Misfit, sight: Sight, late: bool, picture: str = "") -> Move | None:
         """Return the next move for a step that does not fit; ``None`` if the view is not the reason, or at the end.
 
-        ``late`` is true if the playbook would hand over now. Before, only what a program reports out of view is brought
-        into view. ``picture`` is the digest of the screen. Some programs report a scrolled list later than they draw
-        it, so the reader looks again if only the picture has changed.
+        ``late`` is true if the playbook would hand over now. Before, only an element that a program reports out of view
+        is brought into view. ``picture`` is the digest of the screen. Some programs report a scrolled list later than
+        they draw it, so the reader looks again if only the picture has changed.
         """
         tree, key = sight.elements, (misfit.rule.id, misfit.place)
         if tree is None or misfit.cause in ("failed", "model"):
@@ -204,7 +204,7 @@ class IntoView:
         return True
 
     def _needed(self, misfit: Misfit, sight: Sight) -> list[list[Wanted]]:
-        """Return what the step lacks: first its conditions, then its targets. Each has one or several ways."""
+        """Return the conditions and then the targets that the step lacks. Each has one or several ways."""
         rule, action = misfit.rule, misfit.action
         screen = max(rule.screens, key=lambda one: sum(self._shows(each, sight) for each in one))
         self._search.seen |= {each for each in screen if _stays(each) and is_visible(each, self._values, sight)}
@@ -364,7 +364,7 @@ class IntoView:
         return _step("click", thought, control.box.center, sight, element=element, button="left")
 
     def _end(self, what: str) -> None:
-        """End the search, and say what was looked through."""
+        """End the search, and note the places that were searched."""
         search, count = self._search, len(self._search.pages) + (not self._search.is_loading)
         pages = f"{count} pages of the list were" if count > 1 else "the list was"
         is_long = count >= MOST_PAGES or search.turns >= MOST_TURNS

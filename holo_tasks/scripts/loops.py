@@ -41,9 +41,9 @@ def unrolled(playbook: Playbook, goal: str, values: Mapping[str, Any]) -> tuple[
 class LoopPlace:
     """Where a step of a goal with its loops replaced comes from.
 
-    ``rule`` is the rule of the step as it is written. ``each`` is the list of its loop, or empty, and ``number`` the
-    item's number in it. ``values`` are the names of that item's values, as they are written, and ``foreign`` the names
-    of the values of all other items.
+    ``rule`` is the rule of the written step. ``each`` is the list of its loop, or empty, and ``number`` the
+    item's number in it. ``values`` are the written names of the item's values, and ``foreign`` the names of the values
+    of all other items.
     """
 
     rule: str

@@ -84,8 +84,8 @@ class Misfit:
 def keys_may_be_lost(rules: Sequence[Rule], misfit: Misfit) -> bool:
     """Return whether a text did not arrive, and the keys before it may have gone to another window as well.
 
-    Nobody can tell then where the keyboard is in the program, so nobody may type the text there. A press of a target,
-    or a known element with the keyboard, tells it.
+    It is then unknown which control of the program has the keyboard, so the text may not be typed there. A press of a
+    target, or a known element with the keyboard, tells it.
     """
     action = misfit.action
     if misfit.cause != "failed" or action.write is None or action.targets or action.focus is not None:

@@ -43,7 +43,8 @@ def next_page(tree: ElementTree, beside: Element, banned: Collection[str]) -> El
 
     It is a control named such as Next, or the number after the current one, in a group that has only controls of a
     pager. The group shows page numbers, says which items of how many it shows, or has the name of a pagination.
-    ``banned`` are names of controls that the playbook presses itself. There is none on a page with fields to fill in.
+    ``banned`` are names of controls that the playbook presses itself. A page with fields to fill in has no such
+    control.
     """
     page = next((each for each in tree.ancestors(beside) if each.role == "document"), tree.window_of(beside))
     parts = [*tree.below(page)]
@@ -64,7 +65,7 @@ def next_page(tree: ElementTree, beside: Element, banned: Collection[str]) -> El
 
 
 def _is_to_fill_in(element: Element) -> bool:
-    """Return whether an element is a field of a form. A field to search or filter a list is none."""
+    """Return whether an element is a field of a form. A field to search or filter a list does not count."""
     is_field = element.role in FIELDS and READ_ONLY not in element.states
     return is_field and not SEARCH.search(element.name or element.value or "")
 

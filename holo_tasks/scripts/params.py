@@ -45,7 +45,7 @@ def _plain_digits(value: Any) -> Any:
 
 
 def _has_leading_zero(value: Any) -> bool:
-    """Return whether a value is a text of digits that begins with a zero: a key, which is typed as it is."""
+    """Return whether a value is a text of digits that begins with a zero: a key, which is typed unchanged."""
     return isinstance(value, str) and re.fullmatch(r"0\d+", value.strip()) is not None
 
 
@@ -142,7 +142,7 @@ _PROBLEMS = {
     "date_parsing": f"is not {_TOLD['date'][1]}",
     "bool_type": f"is not {_TOLD['bool'][1]}",
 }
-"""What is wrong with a value, by pydantic's type of the error."""
+"""The problem with a value, by pydantic's type of the error."""
 
 
 def _in_words(kind: str, message: str) -> str:

@@ -235,7 +235,7 @@ def rules_of_steps(steps: Sequence[ListStep], dialogs: Labels | None = None) -> 
 class GoalInterruption(Part):
     """Something that may lie over the screen at any time, or never, and the actions that remove it.
 
-    It is no step of the goal. At most ``most`` times it is removed.
+    It is not a step of the goal. At most ``most`` times it is removed.
     """
 
     screen: Annotated[Conditions, Field(min_length=1)] = Field(description="conditions by which it is recognized")
@@ -336,7 +336,7 @@ class Goal(Part):
 
     @property
     def written_steps(self) -> tuple[ListStep, ...]:
-        """The steps as they are written, with those of each loop once and the names of its values."""
+        """The steps in their written form, with those of each loop once and the names of its values."""
         return tuple(one for step in self.steps for one in (step.steps if isinstance(step, Loop) else (step,)))
 
     @cached_property

@@ -187,7 +187,7 @@ class PlaybookBrain:
         return decision.step["tool_call"]["tool_name"] == "ask_human" or self._is_late(decision, walk)
 
     async def _put_foreign_behind(self, walk: Walk, decision: Decision) -> bool:
-        """Put a window of another program behind if it would take typed keys, or may hide what is looked for.
+        """Put a window of another program behind if it would take typed keys, or may hide the target.
 
         A step that removes an interruption comes first. A press raises the window of its target by itself.
         """
@@ -201,7 +201,7 @@ class PlaybookBrain:
         return done
 
     async def _moved(self, walk: Walk, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
-        """Return a step that brings into view what the next step needs, or ``None``.
+        """Return a step that brings the targets or texts of the next step into view, or ``None``.
 
         It is not kept among the earlier steps. A screen that may still be in motion is looked at once more before.
         """
@@ -477,7 +477,7 @@ class PlaybookBrain:
     async def _check_absent(self, decision: Decision, walk: Walk) -> None:
         """Raise `GaveUp` before the first step if the screen has the new item already.
 
-        A model that did the first step would enter it twice, so this is no misfit. It is checked on each new screen
+        A model that did the first step would enter it twice, so this is not a misfit. It is checked on each new screen
         until a step is done, because the model may do the first one. The whole screen is read, because a program may
         not report the contents of its sheet.
         """

@@ -53,7 +53,7 @@ class Script:
         self._open, self._is_given = False, bool(values)
         self.heal: Heal = "off"
         self.counts = False
-        """Whether the outcomes of its steps are counted in a file beside the playbook."""
+        """Whether the outcomes of its steps are counted in a file next to the playbook."""
         self.file: Path | None = None
         self.version = ""
         """Version of a learned playbook, or SHA-256 of the playbook's file. Empty for any other script."""
@@ -82,9 +82,9 @@ class Script:
     def healing(self, heal: Heal, file: Path | None = None) -> Script:
         """Return the script with a setting for steps that the model does in the playbook's place.
 
-        ``"propose"`` stores a proposal beside the playbook's file. ``"apply"`` changes the file after a verification.
-        ``"off"`` stores neither. With any of these, the outcomes of the steps are counted beside the file. Without this
-        call nothing is stored. Raises `InvalidUsage` for a script without a file.
+        ``"propose"`` stores a proposal next to the playbook's file. ``"apply"`` changes the file after a verification.
+        ``"off"`` stores neither. With any of these, the outcomes of the steps are counted in a file next to it. Without
+        this call nothing is stored. Raises `InvalidUsage` for a script without a file.
         """
         if heal not in get_args(Heal):
             raise InvalidUsage(f"healing() takes off, propose or apply, not {heal!r}.")

@@ -16,7 +16,7 @@ from holo_tasks.scripts.steps_and_targets import Named
 
 Turn = Literal["up", "down"]
 SCROLLED = frozenset({"document", "scroll pane", "viewport", "internal frame"})
-"""Roles of the elements that scroll their contents. Lists may do so, too."""
+"""Roles of the elements that scroll their contents. Lists may also do so."""
 TURNED = frozenset({"combo box", "spin button", "slider", "dial", "scroll bar", "date editor", "tab"})
 """Roles of controls whose value the mouse wheel changes."""
 CLOSED = frozenset({"menu", "popup menu", "combo box", "tool tip", *DIALOGS})
@@ -86,7 +86,7 @@ def frame_of(element: Element, tree: ElementTree) -> Element | None:
 
 
 def covering(element: Element, tree: ElementTree) -> Element | None:
-    """Return the element that lies over the middle of a visible one, or the list out of which it is scrolled."""
+    """Return the element that lies over the middle of a visible one, or the list that scrolled it out of view."""
     above, inside = tree.ancestors(element), tree.below(element)
     own = {element.id, *(each.id for each in above), *(each.id for each in inside)}
     middle, window = element.box.center, tree.window_of(element)
@@ -165,7 +165,7 @@ def _scrolls_itself(element: Element, frame: Element, tree: ElementTree) -> bool
 
 
 def _is_bar(element: Element, frame: Element) -> bool:
-    """Return whether an element is a scroll bar of a frame, beside the contents."""
+    """Return whether an element is a scroll bar of a frame, outside the contents."""
     return element.role == "scroll bar" and not element.box.contains(frame.box.center)
 
 
@@ -193,7 +193,7 @@ def _names_of(shown: Sequence[object]) -> set[object]:
 
 
 def signature(frame: Element, tree: ElementTree) -> tuple[object, ...]:
-    """Return what a frame shows and where, to compare it with a later screen."""
+    """Return the visible names in a frame and their places, to compare them with a later screen."""
     return tuple((each.role, each.name, each.box) for each in tree.below(frame) if each.on_screen and each.name)
 
 

@@ -135,7 +135,7 @@ class AtState(Part):
 
 
 class Gone(Part):
-    """A text or an element that is no longer visible."""
+    """A text or an element that has disappeared."""
 
     gone: str | ShownElement
 
@@ -256,8 +256,8 @@ class Target(Shown, Contained, Beside, InSheet, Holding):
     """A target on the screen: a text, an input field by its label, a small picture, or an element by role and name.
 
     A picture is a PNG file, relative to the playbook's folder, cut from a screen of the same scale. A text and a
-    picture of an element are searched if its program reports no elements. A picture beside a text alone shows that
-    text. It finds the text within a longer line. ``or`` are other ways to find the target in other versions of the
+    picture of an element are searched if its program reports no elements. A picture together with a text alone shows
+    that text. It finds the text within a longer line. ``or`` are other ways to find the target in other versions of the
     program. They are tried in order if nothing matches, but not if two places match.
     """
 

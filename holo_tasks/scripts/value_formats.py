@@ -46,7 +46,7 @@ def formatted(text: str, form: str) -> str:
 
 
 def format_of(text: str, value: str) -> str:
-    """Return the format in which a text is a value. Returns an empty string if there is none, or if two are possible.
+    """Return the format in which a text is a value. Returns an empty string without one, or if two are possible.
 
     On the third of March, ``03/03/2026`` may begin with the day or the month. Before dots, the day comes first.
     """
@@ -131,7 +131,7 @@ def _date_parts(text: str) -> dict[str, str]:
     try:
         weekday = WEEKDAYS[datetime.date.fromisoformat(text).weekday()]
     except ValueError:
-        return parts  # there is no such day
+        return parts  # not a day of the calendar
     named = MONTH_NAMES[int(month) - 1]
     end = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return {**parts, "MMMM": named, "MMM": named[:3], "dddd": weekday, "ddd": weekday[:3], "Do": f"{number}{end}"}

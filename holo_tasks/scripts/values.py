@@ -37,7 +37,7 @@ def label_of(template: str, values: Mapping[str, Value]) -> str:
 def fits_title(pattern: str, values: Mapping[str, Value], title: str) -> bool:
     """Return whether a window title matches a pattern. ``*`` matches any text, and values match themselves.
 
-    A value beside a ``*`` is not a part of a longer word or name, because that would be another item's.
+    A value next to a ``*`` is not a part of a longer word or name, because that would be another item's.
     """
     parts = pattern.split("*")
     every = [
@@ -120,7 +120,7 @@ def _text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | No
 
 
 def _filled_pattern(pattern: str, values: Mapping[str, Value]) -> re.Pattern[str]:
-    """Return a pattern with values of the item in it, each as it is written."""
+    """Return a pattern with values of the item in it, each in its written form."""
 
     def written(name: re.Match[str]) -> str:
         return re.escape(_put_in(name, values)).replace(r"\ ", " ?") if name[1] in values else name[0]

@@ -22,7 +22,7 @@ class RunObserver:
         """Count a reached limit, by the limit's name."""
 
     async def send_all(self, *, killed: bool) -> None:
-        """Send what was measured before the process ends. Waits at most a few seconds, less if the run was
+        """Send all measured data before the process ends. Waits at most a few seconds, less if the run was
         ``killed``."""
 
 

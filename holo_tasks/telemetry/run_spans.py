@@ -35,7 +35,7 @@ from holo_tasks.telemetry.names import Door, listed_or_other
 from holo_tasks.telemetry.run_observer import RunObserver
 
 FLUSH_S, KILLED_FLUSH_S = 3.0, 0.5
-"""How long the end of a run waits for telemetry to be sent, in seconds; the second value is for a killed run. What is
+"""How long the end of a run waits for telemetry to be sent, in seconds; the second value is for a killed run. Data
 still unsent after that may be lost when the process exits."""
 MAX_KEEP_TIMES = 64
 """Upload times held for pictures whose event has not been recorded yet. The oldest is dropped first."""

@@ -1,6 +1,6 @@
 """Read all text of a screen band by band, for redaction, which must not miss a text.
 
-The lines of a band depend on the pixels of that band only, and are cached by them. So the result never depends on
+The lines of a band depend on its own pixels only, and are cached by them. So the result never depends on
 earlier frames. After a small change, only the changed bands are read again. `BandReader` is used by
 `run.rules.redactors`.
 """

@@ -61,7 +61,7 @@ PRESSED = frozenset(
 )
 """Roles of controls that are about as large as the text or symbol on them."""
 SIGNS = frozenset({"check box", "radio button"})
-"""Roles of controls whose name may be written beside them."""
+"""Roles of controls whose name may be written next to them."""
 FARTHEST_LABEL = 24
 """Largest distance of this name from the control, in pixels."""
 WIDEST, HIGHEST = 400, 40
@@ -171,9 +171,9 @@ class ElementCheck:
         return TOO_LARGE if element.role in PRESSED and not _is_near(lines, element.box) else ""
 
     def _begins_left(self, frame: Frame, tree: ElementTree, element: Element) -> bool:
-        """Return whether the text in a cell begins left of it, and the whole text there is certainly its name.
+        """Return whether the text in a cell begins left of the cell, and the whole text there is certainly its name.
 
-        GTK reports the cells beside the arrow of a tree too far to the right, by the width of the arrow.
+        GTK reports the cells after the arrow of a tree too far to the right, by the width of the arrow.
         """
         box = element.box
         if element.role != "cell":
@@ -196,9 +196,9 @@ class ElementCheck:
         return ANOTHER_TEXT
 
     def _others(self, frame: Frame, tree: ElementTree, element: Element, read: str) -> Iterator[str]:
-        """Yield the texts of other elements, of which none may be written on an element.
+        """Yield the texts of other elements that must not be written on an element.
 
-        An empty field may show a text that tells its use and is the name of a button, too. So for a field, the names
+        An empty field may show a text that tells its use and is also the name of a button. So for a field, the names
         that the picture shows at their own places are left out.
         """
         for name in _others(tree, element):
@@ -342,7 +342,7 @@ def _key(pixels: Pixels, how: object) -> bytes:
 
 
 def _is_beside(sign: Box, text: Box) -> bool:
-    """Return whether a text is right beside the sign of a check box or a radio button, or right above its left edge.
+    """Return whether a text is right next to the sign of a check box or a radio button, or right above its left edge.
 
     In a list of signs, the text of the sign above begins at that sign's right edge. The box that OCR reports is larger
     than the letters, by about a quarter of its height on each side.
@@ -365,7 +365,7 @@ def is_bare(frame: Frame, box: Box) -> bool:
 def is_framed(frame: Frame, box: Box, *, with_text: bool = False) -> bool:
     """Return whether a box has a line or a color change along most of its upper or lower end, and none inside.
 
-    ``with_text`` allows changes inside. The letters of a text that fills a box have an edge along most of it.
+    ``with_text`` allows changes inside. The letters of a text that fills a box have an edge along most of the box.
     """
     import numpy as np
 
@@ -419,7 +419,7 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
 def _day_in(name: str) -> str:
     """Return the number in the name of a day of a calendar, as in “3” and “Sunday, January 3, 2027”; empty if unclear.
 
-    A day beside a year is certain only if the month is a word.
+    A day with a year is certain only if the month is a word.
     """
     day, *year = sorted(re.findall(r"\d+", name), key=len) or [""]
     is_day = name.strip() == day if not year else [*map(len, year)] == [4]
@@ -517,7 +517,7 @@ def _texts(element: Element) -> tuple[str, ...]:
 def _names_around(tree: ElementTree, element: Element) -> Iterator[str]:
     """Yield the texts that a page draws in place of a field's value, such as the chosen option of a list.
 
-    They name the area that the field fills, or are beside the field in its area and drawn over the field.
+    They name the area that the field fills, or are siblings of the field in its area and drawn over the field.
     """
     if element.role not in WRITTEN_INTO:
         return

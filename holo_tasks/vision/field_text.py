@@ -89,7 +89,7 @@ class FieldReader:
         return FieldText(text, _is_blank(old), bool(new[:, -RIM:].any()))
 
     def _text_of(self, piece: np.ndarray[Any, np.dtype[np.uint8]]) -> str:
-        """Return the text on a piece of a picture; empty if OCR is not sure of it."""
+        """Return the text on a piece of a picture; empty if OCR is not sure."""
         lines = (self._reader or shared_reader()).read_piece(piece)
         return " ".join(line.text for line in lines).strip(EDGES) if all(one.score >= SURE for one in lines) else ""
 

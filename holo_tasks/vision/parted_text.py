@@ -1,6 +1,6 @@
 """Part a text that OCR read over the edge of a field into the label before the field and the text in it.
 
-Some toolkits draw a label right beside its field, and text detection then returns one box for both.
+Some toolkits draw a label close to its field, and text detection then returns one box for both.
 """
 
 from __future__ import annotations

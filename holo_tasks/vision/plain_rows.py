@@ -47,8 +47,8 @@ MOST = 100
 CLEAR = 16
 """Pixels around a box that text detection gets to see as well."""
 LEAST_PART, LONGEST = 64, 8
-"""Text detection enlarges what is lower or narrower than the first, in pixels. It enlarges what is wider than the
-second, in heights, to a quarter of the width in height.
+"""Text detection enlarges a part that is lower or narrower than the first, in pixels. It enlarges a part that is wider
+than the second, in heights, to a quarter of the width in height.
 """
 
 

@@ -37,7 +37,7 @@ _SIGN = re.compile("[\u2e80-\u9fff\uac00-\ud7a3]")
 WORDS_APART = 0.9
 """Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
 LEAST_BEFORE_DOTS = 3
-"""Least number of letters before the dots of a label of which OCR may lose one."""
+"""Fewest letters that OCR must read before the dots of a label if it lost one letter there."""
 OVERLAP = 0.5
 """Share of the height by which boxes of two words may overlap, because OCR adds space around each word."""
 
@@ -50,7 +50,7 @@ class FilledLabel(str):
 
     values: tuple[str, ...] = ()
     is_effect: bool = False
-    """Whether a message of a failure is no match: the ``*`` of an effect stands for other words."""
+    """Whether a message of a failure does not match, because the ``*`` of an effect matches other words only."""
 
     def __new__(cls, label: str, values: Iterable[str]) -> FilledLabel:
         made = super().__new__(cls, label)
@@ -125,7 +125,7 @@ class Sight:
     def _has_signs(self) -> bool:
         """Return whether the lines have Chinese, Japanese or Korean words, so that such a sign may be a word.
 
-        One sign may still be an icon, as may a sign beside a Latin word.
+        One sign may still be an icon, as may a sign next to a Latin word.
         """
         read = "".join(without_icon(line.text) for line in self.lines)
         return sum(map(str.isalpha, _SIGN.findall(read))) > 1
@@ -288,7 +288,7 @@ def label_before(line: Line, field: Box) -> str:
 def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
     """Return the field right of a label or, without one, directly below it.
 
-    OCR's box of a label may reach over the edge of the field beside it, and then lies over a part of the field below.
+    OCR's box of a label may reach over the edge of the neighboring field, and then lies over a part of the field below.
     """
     middle = label.center
     level = [box for box in fields if box.top <= middle.y < box.bottom and box.right > label.right]
@@ -309,7 +309,7 @@ def without_mark(text: str) -> str:
 
 
 def without_icon(text: str) -> str:
-    """Return a Latin text without the icon beside it that OCR took for a Chinese sign, the only one of the text."""
+    """Return a Latin text without an icon that OCR took for a Chinese sign, the only one of the text."""
     bare = _ICON.sub("", text, count=1)
     return text if re.search("[\u2e80-\u9fff]", bare) else bare
 

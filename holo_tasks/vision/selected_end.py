@@ -1,4 +1,4 @@
-"""Find a text that a program completed as it was typed: the added end is selected, so it has another paper."""
+"""Find a text that a program completed during the typing: the added end is selected, so it has another paper."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 COLORS, SHADE = 12, 16
 """How many of the most common new colors may be the paper of a selection, and how much two papers differ at least."""
 LEAST_WIDE, LEAST_HIGH, MOST_HIGH, FULL = 8, 9, 60, 0.45
-"""The size of a selection in a line of text, and the share of it that is paper."""
+"""The size of a selection in a line of text, and the paper's share in it."""
 REACH, GAP = 400, 24
 """How far left of a selection the text may begin, and the widest gap in it."""
 FRAME = 4
 """How wide the frame of a cell may be, in pixels. A long completed text is cut off there, over a part of the frame."""
 BESIDE = 3
-"""The widest gap between the typed text and its selected end, in pixels. A badge beside a text is farther away."""
+"""The widest gap between the typed text and its selected end, in pixels. A badge next to a text is farther away."""
 
 
 def selected_end(before: Pixels, after: Pixels) -> Box | None:
     """Return the box of a new text whose end is selected; ``None`` without one, or with several.
 
     The place was blank before, and the end follows the text at once. A row that a search marks keeps its text, and a
-    colored badge is apart from the text beside it.
+    colored badge is apart from its text.
     """
     changed = (before != after).any(axis=2)
     found = [box for end in _selections(after, changed) if (box := _with_text(before, after, changed, end)) is not None]

@@ -102,7 +102,7 @@ class SpotText:
 
 
 def _ground(pixels: Pixels, box: Box) -> Any:
-    """Return the median color of an area: its background, as its text covers less than half of it."""
+    """Return the median color of an area: its background, as its text covers less than half."""
     import numpy as np
 
     return np.median(pixels[box.top : box.bottom, box.left : box.right].reshape(-1, 3), axis=0)

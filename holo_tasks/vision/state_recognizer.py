@@ -197,7 +197,7 @@ class ScreenRecognizer:
         return sight.has(mark.label)
 
     def _read(self, frame: Frame, part: Box | None) -> Sight:
-        """Read a frame or a part of it. The boxes of the lines are in pixels of the frame."""
+        """Read a frame or a part. The boxes of the lines are in pixels of the frame."""
         from PIL import Image
 
         roomy = None if part is None else part.grown(_MARGIN)

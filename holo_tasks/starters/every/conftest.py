@@ -1,4 +1,4 @@
-"""What the tests need: a Prefect server, a rehearsal model, and blocks with a folder of their own."""
+"""Fixtures of the tests: a Prefect server, a rehearsal model, and blocks with a folder of their own."""
 
 from collections.abc import Iterator
 from pathlib import Path
