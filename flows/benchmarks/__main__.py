@@ -23,8 +23,8 @@ NOTHING_OF_STEPS = {
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "0",
 }
-"""What the server does not write down: each step as a task run with its events. The evidence holds all of it, and
-who writes thousands of rows has no time for flow runs that begin."""
+"""The server does not record each step as a task run with its events. The evidence holds all steps, and a server that
+writes thousands of rows has no time for flow runs that begin."""
 
 if TYPE_CHECKING:
     from benchmarks.results import Kept, Shelf

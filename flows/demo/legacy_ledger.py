@@ -21,7 +21,7 @@ from legacy_ledger_db import LedgerFile, NotALedger
 
 
 class CannotStart(RuntimeError):
-    """The program cannot start. The message says in one line what is missing and what to do."""
+    """The program cannot start. The message names in one line the missing part and the remedy."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

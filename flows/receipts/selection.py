@@ -1,4 +1,4 @@
-"""Select the receipts to audit: those that no earlier audit finished. Find duplicates among all of them."""
+"""Select the receipts to audit: those that no earlier audit finished. Find duplicates among all receipts."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ LEAST_PX, MOST_PX = 5.0, 40.0
 NEAREST = 3
 """Number of the nearest controls that count as neighbours."""
 SAME_PX = 3
-"""A stale point this near to the right one is no error."""
+"""A stale point this near to the right one is not an error."""
 Call: TypeAlias = dict[str, Any]
 
 
@@ -77,7 +77,7 @@ class Mind:
         return cls(values=dict(values), truth=dict(values))
 
     def read_task_again(self) -> None:
-        """Read all values in the task once more, as a model does after it was told of a doubt."""
+        """Read all values in the task once more, as a model does after it got a doubt."""
         self.values = {name: self.truth.get(name, name) for name in self.values}
 
     def read_again(self, name: str) -> None:

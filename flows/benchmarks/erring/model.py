@@ -74,7 +74,7 @@ class ErringModel(Rehearsal):
     def next_call(self, *, final: bool = False) -> Call:
         """Return the next step, right or wrong, with points in pixels of the screen.
 
-        With ``final`` the model may only answer. It then says what it sees, and makes no error.
+        With ``final`` the model may only answer. It then reports the contents of the screen, and makes no error.
         """
         with self._deciding:
             mind, place = self._mind, self.place

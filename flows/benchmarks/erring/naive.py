@@ -2,7 +2,7 @@
 
     DISPLAY=:7 python flows/benchmarks/erring/naive.py --base-url URL --steps 40 < TASK
 
-This is the loop of a published tutorial for this model family, as it is written there: a confidence threshold of 0.6,
+This is the loop of a published tutorial for this model family, with its settings: a confidence threshold of 0.6,
 fixed sleeps, a hash of a thumbnail, up to three tries of a step that has changed nothing. Nothing guards an action. Two
 things are added without which it ends no task: the action `done`, and the keys that delete a text before another one.
 The last line on stdout is JSON: the status, calls and tokens.

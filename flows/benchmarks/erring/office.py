@@ -149,7 +149,7 @@ class FilePlace(OfficePlace):
 
 
 class CalcPlace(FilePlace):
-    """Amounts beside names in a sheet that is a file of comma-separated values."""
+    """Amounts next to names in a sheet that is a file of comma-separated values."""
 
     task, program = "calc", "localc"
 

@@ -13,7 +13,7 @@ from benchmarks.figures import Share
 UNCATCHABLE = "wrong_value"
 """The kind that no guard can catch: the model means the digit, and the field holds it."""
 NO_ACTION = (UNCATCHABLE, "early", "invented")
-"""Kinds that no check of a click or a key can tell from what the model means."""
+"""Kinds that no check of a click or a key can tell from the model's intention."""
 LEAST_TIMES_FEWER = 20
 MOST_NEEDLESS = 0.003
 Cells = Sequence[str]
@@ -133,7 +133,7 @@ def by_kind(episodes: Sequence[Episode], arm: str) -> Table:
 
 @dataclass(frozen=True)
 class Aim:
-    """An aim and its figures. ``met`` is ``None`` if there are no figures."""
+    """An aim and its figures. ``met`` is ``None`` without figures."""
 
     name: str
     found: str

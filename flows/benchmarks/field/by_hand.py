@@ -72,7 +72,7 @@ async def _start(desktop: VirtualDesktop, folder: Path, file: Path, item: Values
 
 
 async def _await_ready(process: asyncio.subprocess.Process) -> str:
-    """Wait until the input is recorded, and return what the command has said so far."""
+    """Wait until the input is recorded, and return the command's output up to then."""
     assert process.stderr is not None
     said = ""
     async with asyncio.timeout(PATIENCE_S):

@@ -66,7 +66,8 @@ def changed_playbook(folder: Path, drift: str) -> Path:
 
 
 def _accepted(playbook: Path) -> tuple[tuple[str, ...], str]:
-    """Accept all proposals, as a person would who saw that the item is right. Returns them, and what was refused."""
+    """Accept all proposals, as a person would who saw that the item is right. Returns them, and the reason for a
+    refusal."""
     folder, refused = HealingFolder(playbook), ""
     accepted: list[str] = []
     for one in open_proposals(folder).values():

@@ -108,7 +108,7 @@ async def look_whether_filed(reference: str, goal: str, key: str) -> Filed | Not
 def filing(screens: Screens, *, confirm: bool = False) -> Callable[[str, str, str], Awaitable[Filed]]:
     """Return a sub-goal in which the model files an entry and every mistake is caught.
 
-    ``confirm`` looks for the entry after each answer, too.
+    ``confirm`` also looks for the entry after each answer.
     """
 
     @subgoal(

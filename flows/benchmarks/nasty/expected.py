@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 RIGHT, HANDED_OVER, WRONG, NO_HARM = "right", "handed over", "wrong effect", "no harm"
-"""`NO_HARM` stands for every outcome except a wrong effect. A program that hangs forever has no right outcome."""
+"""`NO_HARM` means every outcome except a wrong effect. A program that hangs forever has no right outcome."""
 
 
 class Came(Protocol):

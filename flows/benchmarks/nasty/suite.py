@@ -25,8 +25,8 @@ from holo_tasks.desktop import tk_python
 from holo_tasks.run.run import Run
 
 CLERK = Path(__file__).with_name("clerk.playbook.yaml")
-"""Playbook with which the rehearsal model acts carelessly: it goes by labels, and repeats a click without visible
-effect.
+"""Playbook with which the rehearsal model acts carelessly: it finds controls by labels, and repeats a click without
+visible effect.
 """
 LATE = {"double", "frozen", "spinner"}
 """In these programs an effect may come long after the click."""

@@ -149,7 +149,7 @@ class Base(Program):
 
 
 def _is_closed(tree: ElementTree, size: Size) -> Call | None:
-    """Return a call, which nobody does, if the form's window is closed."""
+    """Return a call, which is never carried out, if the form's window is closed."""
     return None if tree.find("button", "Save Record") else press("cell", "Complaints")(tree, size)
 
 

@@ -1,4 +1,4 @@
-"""Start Tryton's client with the password of the variable TRYTON_PASSWORD, so that it asks nobody for it."""
+"""Start Tryton's client with the password of the variable TRYTON_PASSWORD, so that it does not ask a person for it."""
 
 import os
 from typing import Any

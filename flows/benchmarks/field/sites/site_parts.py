@@ -1,4 +1,4 @@
-"""Parts that the sites of Django and of Wagtail share. Each site is a script beside this module.
+"""Parts that the sites of Django and of Wagtail share. Each site is a script next to this module.
 
 Its arguments are FOLDER PORT COMMAND [SECONDS]. A visitor is logged in at once, because the task is about the site's
 records. ``SECONDS`` is how long each answer takes.

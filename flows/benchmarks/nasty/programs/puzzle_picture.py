@@ -1,4 +1,4 @@
-"""A picture in which a person and OCR read different words: bent letters, some of them decoys.
+"""A picture in which a person and OCR read different words: bent letters, and decoys between the letters.
 
 The word's letters are in circles, the decoys in squares. Bent letters alone do not stop current OCR.
 """
