@@ -35,17 +35,17 @@ collect_garbage_rarely()
 _memory = in_memory.enter()
 _home = tempfile.TemporaryDirectory(prefix="holo-tests-")
 _recording = Path(_home.name, "recording")
-# Prefect reads its settings as it is imported, so these come before any test is.
+# Prefect reads its settings during its import, so these come before the import of any test.
 os.environ.update(
     PREFECT_HOME=f"{_home.name}/prefect",
     PREFECT_LOCAL_STORAGE_PATH=f"{_home.name}/results",
     HOLO_HOME=f"{_home.name}/holo",
     PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
     PREFECT_LOGGING_TO_API_ENABLED="0",
-    HOLO_PATIENCE="0",  # what is away in a test is away for good, unless the test says otherwise
+    HOLO_PATIENCE="0",  # a service that is away in a test stays away, unless the test says otherwise
     PREFECT_SERVER_ANALYTICS_ENABLED="0",
     DO_NOT_TRACK="1",
-    # Else each client asks a server of its own for what a server started for tests does not want.
+    # Else each client requests a CSRF token, which a server started for tests does not need.
     PREFECT_CLIENT_CSRF_SUPPORT_ENABLED="0",
     # The login of the servers that tests share: whatever a test starts finds it here.
     PREFECT_API_AUTH_STRING="holo:tests",
@@ -55,7 +55,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell's background jobs are born deaf to it, and so would be all that tests start and end by it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what was started by nohup outlives what started it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a child of nohup outlives its parent
 for name in (
     "PREFECT_API_URL",
     "PREFECT_PROFILE",
@@ -67,7 +67,7 @@ for name in (
 ):
     os.environ.pop(name, None)
 
-# What a test starts and reads a picture with asks first whether that one was read before.
+# A process that a test starts asks before it reads a picture whether the picture was read before.
 read_before.for_children(os.environ, Path(_home.name))
 
 

@@ -1,4 +1,4 @@
-"""Programs that ask the service org.a11y.Bus, as those of Qt 6, are told that their elements are read."""
+"""Programs that ask the service org.a11y.Bus, as those of Qt 6, learn that their elements are read."""
 
 from __future__ import annotations
 

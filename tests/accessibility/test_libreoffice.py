@@ -191,7 +191,7 @@ async def withholds_a_click_that_names_another_button(desktop: VirtualDesktop, b
 
 
 async def withholds_a_click_that_names_another_cell(desktop: VirtualDesktop) -> None:
-    """The point is on B2, one cell above, beside or at the named one."""
+    """The point is on B2, which is the named cell, or the one above or next to it."""
     _, cell = await found(desktop, "cell", "B2", value="Ada Supplies")
     words = ("cell B3", "A2", "the cell right of A2", "cell B2 (Ada Supplies)", "Merchant of TX-20418", "row 2")
     done, told = await did(desktop, [step("click", element=each, **at(desktop, cell)) for each in words])

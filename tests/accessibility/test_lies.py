@@ -395,7 +395,8 @@ async def test_a_table_with_wrong_cell_counts_is_read_up_to_the_limit(address, e
 async def test_a_program_that_needs_longer_than_a_reading_is_read_between_readings(
     address, entered, monkeypatch
 ) -> None:
-    """On a busy machine an office program takes seconds for its tree. Nobody waits for a reading that goes on."""
+    """On a busy machine an office program takes seconds for its tree. The callers do not wait for a reading that goes
+    on."""
     monkeypatch.setattr(reader_module, "HANGS_S", 0.3)
     monkeypatch.setattr(silence, "cpu_waits_ns", lambda pid: {})
     slow = Liar(window(save=Told("Save")), answers={"GetItems": lambda asked: (time.sleep(0.5), items())[1]})

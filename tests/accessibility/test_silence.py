@@ -21,7 +21,7 @@ PID = 7
 
 
 class Program:
-    """A program with one thread that waited for a CPU for ``waits_s`` seconds so far, and sent ``sent`` bytes."""
+    """A program with one thread that has waited for a CPU for ``waits_s`` seconds and sent ``sent`` bytes."""
 
     sent = 0
     waits_s = 0.0

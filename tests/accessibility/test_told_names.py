@@ -1,4 +1,4 @@
-"""Names that programs tell of their elements, in one line and once."""
+"""Names that programs report for their elements, in one line and once."""
 
 from __future__ import annotations
 

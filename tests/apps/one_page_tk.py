@@ -1,6 +1,6 @@
 """A form on one page of Tk, whose labels stay: search, record, status, remark, Store. Tk tells nothing of its elements.
 
-It writes what is stored as JSON lines to FILE, and the places of its widgets to FILE.places.
+It writes stored records as JSON lines to FILE, and the places of its widgets to FILE.places.
 
 python one_page_tk.py FILE
 """

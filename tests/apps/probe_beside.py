@@ -1,7 +1,7 @@
 """A Tk window with a list next to a clock, whose list changes on request: `probe_beside.py LOG SCENE`.
 
-One sheet has a list with the same button in every row; another sheet right of it has a clock. SCENE selects the kind of
-list and the ticking part. A line on standard input triggers the change. Input events go to LOG.
+One sheet has a list with the same button in every row; another sheet on the right has a clock. SCENE selects the kind
+of list and the ticking part. A line on standard input triggers the change. Input events go to LOG.
 """
 
 import json

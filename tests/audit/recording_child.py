@@ -1,4 +1,4 @@
-"""Record without end and print what was acknowledged. Forks a process for each line on stdin.
+"""Record without end and print the acknowledged records. Forks a process for each line on stdin.
 
 The test kills the forked process at a random moment. Forking avoids the imports of twenty processes.
 """

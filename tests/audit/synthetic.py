@@ -57,7 +57,7 @@ class Telling:
     def show(
         self, shot: Shot, subgoal: int, step: int, *, masked: Sequence[str] = (), waited_us: int = 0, what_for: str = ""
     ) -> None:
-        """Record a look at the screen, of which the picture is kept already."""
+        """Record a look at the screen whose picture is kept already."""
         self.say(
             e.FrameTaken(
                 subgoal=subgoal,

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 def record_and_die(
     mother: subprocess.Popen[str], run_id: str, after_s: float, *, since: str = "pid"
 ) -> list[list[str]]:
-    """Let a forked child record for a moment, kill it, and return what it acknowledged as durable.
+    """Let a forked child record for a moment, kill it, and return the records that it acknowledged as durable.
 
     The moment starts when the child is forked, or with its first output.
     """

@@ -17,7 +17,7 @@ from holo_tasks.core.events import RunClosed, RunOpened
 from tests.support.long import few
 
 STEPS_A_SECOND = 2
-"""At least so many are recorded while the bucket is away, on however busy a machine; one if that is waited for."""
+"""At least this number is recorded while the bucket is away, on however busy a machine; one if that is waited for."""
 
 
 @pytest.mark.parametrize("away_s", few([2.0, 60.0]))

@@ -37,7 +37,7 @@ from tests.support.pages import HOSTILE, tags
 
 @pytest.fixture(scope="module")
 def runs(loader: Callable[[Path], ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four intact runs, one of them interrupted, and four damaged traces."""
+    """Four intact runs, including an interrupted one, and four damaged traces."""
     root = tmp_path_factory.mktemp("runs")
     synthetic = loader(Path(__file__).with_name("synthetic.py"))
     synthetic.tell_run(root / "a", "plain", goals=1, steps=3)

@@ -1,6 +1,6 @@
 """Answers of S3-compatible stores: a lasting refusal is reported at once with its reason, a passing one is retried.
 
-A small HTTP server stands in for stores that lack a feature, because no such store can be installed here.
+A small HTTP server plays stores that lack a feature, because no such store can be installed here.
 """
 
 from __future__ import annotations

@@ -283,7 +283,7 @@ async def test_recording_continues_when_there_is_space_again(small_disk, event):
     ballast.write_bytes(bytes(400_000))
     async with recorder(small_disk) as trace:
         many = (trace.record(event(step, "x" * 9000)) for step in range(100))
-        # Every record is attempted while the disk is full, so none of them uses the freed space.
+        # Every record is attempted while the disk is full, so no record uses the freed space.
         results = await asyncio.gather(*many, return_exceptions=True)
         assert DiskFull in {type(result) for result in results}
         ballast.unlink()

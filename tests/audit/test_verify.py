@@ -308,7 +308,7 @@ def test_torn_anchors_and_anchors_of_other_runs_are_ignored(trace: Spoiled, tmp_
 
 
 def in_segments(trace: Spoiled, *ends: int) -> Path:
-    """Return the trace as it is stored in a bucket."""
+    """Return the trace in the form of a bucket."""
     events = trace.folder / "events"
     events.mkdir()
     start = 0

@@ -39,7 +39,7 @@ PARTS = {
 }
 AGENT = "the flow"
 STARTED_S = 1.0
-"""Seconds for what a desktop loads after its start, which is no part of a step."""
+"""Seconds for the loading after a desktop's start, which does not belong to a step."""
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 

@@ -1,4 +1,5 @@
-"""The expense audit three times: by the model, by the playbook of that run, and by this playbook in a changed program.
+"""The expense audit three times: by the model, by the playbook of the model's run, and by this playbook in a changed
+program.
 
 Each is the program of `make demo` with the whole mailbox, including Prefect, an S3 server, evidence and report. In a
 kept folder, a finished audit is not repeated.

@@ -97,7 +97,7 @@ def run(home: Path, number: str, *, detour: bool = False, answer: Any = None, **
 def compiled(
     home: Path, *traces: str, params: tuple[str, ...] = (), strict: bool = False
 ) -> tuple[Playbook, dict[str, Any], str]:
-    """Return the playbook of some traces, what the command says of it, and its text."""
+    """Return the playbook of some traces, the command's result, and the playbook's text."""
     out, how = home / "made.yaml", {"as_json": True, "reader": page_reader(), "strict": strict}
     told = json.loads(compile_traces(traces, out, "look-up", params, None, home, **how))
     return load_playbook(out), told, out.read_text()
@@ -367,7 +367,7 @@ def test_a_value_of_the_item_is_neither_a_target_nor_a_label(home: Path) -> None
     _, told, text = compiled(home, trace)
     assert [one["step"] for one in told["by_model"]] == [1]
     assert customer not in text
-    answer = {"customer": customer, "status": "Ready to go", "menu": "Find"}  # which stands in a label, too
+    answer = {"customer": customer, "status": "Ready to go", "menu": "Find"}  # which is also in a label
     trace = record(home, "20261123-000093-00000000", "Look it up.", way("AB-1207"), last, answer)
     _, told, text = compiled(home, trace)
     assert "status" in told["ask_model"]
@@ -559,7 +559,7 @@ def test_a_playbook_accepts_a_completed_or_invalid_text_in_a_field(home: Path, c
     trace = record(home, name, "Add a supplier.", acts, form("Baker Ltd", "Leeds", "Stored"), "")
     playbook, _, _ = compiled(home, trace)
     writes = [step.write for step in playbook.goals["look-up"].steps if step.write is not None]
-    # Of another item's text nobody knows what the program makes.
+    # It is unknown how the program shows another item's text.
     assert [(each.text, each.shows) for each in writes] == [
         ("{name}", "*"),
         ("{city}", "*" if city_is_invalid else None),

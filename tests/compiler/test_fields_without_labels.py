@@ -17,7 +17,7 @@ MEMO = Point(300, 150)
 
 
 def form(*, more: int = 0, label: str = "Amount") -> Tree:
-    """Return a form of GTK 3: the fields of payee and amount have labels beside them, and the memo has none."""
+    """Return a form of GTK 3: the fields of payee and amount have labels on their left, and the memo has none."""
     tree = Tree()
     for number, text in enumerate(("Payee", label, *[""] * (1 + more))):
         top = 60 + 40 * number

@@ -24,7 +24,7 @@ def shown(*names: str, said: str = "", title: str = "Open File", more: str = "")
 
 
 def dialog(*names: str, role: str = "file chooser", field: str = "") -> Tree:
-    """Return a tree with a file dialog, or with a dialog that is none."""
+    """Return a tree with a file dialog or with another dialog."""
     tree = Tree()
     over = tree.add(role, "Open File", Box(200, 80, 400, 300), tree.window)
     rows = tree.add("table", "", Box(210, 120, 380, 200), over)

@@ -80,7 +80,7 @@ def test_a_text_that_a_narrow_column_cut_off_is_not_required(tmp_path: Path, lin
     _, _, text = compiled(tmp_path, trace, params=("clerk=maybach",))
     assert (line in text) is is_required, text
     assert "Berg an" not in text
-    assert "Print" in text  # an ellipsis at the end is no hindrance
+    assert "Print" in text  # an ellipsis at the end does not matter
 
 
 def test_one_text_with_a_value_of_the_item_is_required_after_a_step(tmp_path: Path) -> None:

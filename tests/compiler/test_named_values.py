@@ -223,7 +223,7 @@ def test_a_button_in_a_bar_is_identified_by_its_caption_and_a_field_by_its_label
     pressed = target_at(Point(45, 130), sight(line("Properties", 300, 60), *captions, fields=(bar,)), {})
     assert pressed is not None
     assert (pressed.text, pressed.field) == ("New entry", None)
-    # OCR may split the text of a field in two, and a field that holds the item's values is no bar.
+    # OCR may split the text of a field in two, and a field that holds the item's values is not a bar.
     split = sight(line("Note", 10, 60), *captions[:2], fields=(bar,))
     named = target_at(Point(45, 140), split, {})
     assert named is not None

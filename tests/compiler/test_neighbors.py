@@ -25,7 +25,7 @@ LEFT = {"Status": 60, "Clerk": 100, "Rating": 140}
 
 
 class Form:
-    """Builds the tree of a form: labels at the left, and controls without a name beside them."""
+    """Builds the tree of a form: labels at the left, and controls without a name at their right."""
 
     def __init__(self) -> None:
         self.elements: list[Element] = []
@@ -217,7 +217,7 @@ def test_icons_that_ocr_took_for_letters_are_no_target(others: tuple[str, ...], 
     ("between", "is_label"), [(("City", 630), False), (("City", 600), False), (("*", 610), True), (("Bonn", 660), True)]
 )
 def test_a_text_beyond_the_label_of_a_field_is_not_its_label(between: tuple[str, int], is_label: bool) -> None:
-    """The outline of a field may include its label. The text left of it may be a row of a list, which may move."""
+    """The outline of a field may include its label. The text to the left may be a row of a list, which may move."""
     lines = (Line("Erika Ferry", Box(388, 305, 75, 22)), Line(between[0], Box(between[1], 316, 28, 20)))
     sight = Sight(lines, Size(960, 720), (Box(632, 313, 312, 29),))
     found = target_at(Point(800, 327), sight, {})
@@ -237,7 +237,7 @@ def test_a_text_beyond_the_label_of_a_field_is_not_its_label(between: tuple[str,
     ],
 )
 def test_an_apparent_field_that_is_named_by_its_text_is_a_button(words: str, typed: bool, found: Target) -> None:
-    """The arrow on a button moves its text out of its middle, and the text left of it may be another button."""
+    """The arrow on a button moves its text out of its middle, and the text to the left may be another button."""
     lines = (Line("Layout:", Box(40, 20, 60, 20)), Line("Book", Box(130, 20, 48, 20)))
     sight = Sight(lines, Size(480, 320), (), (Box(110, 18, 107, 24),))
     with_icon = replace(sight, lines=(lines[0], replace(lines[1], text="Book今")))

@@ -1,4 +1,5 @@
-"""An option that the item's step presses is no effect of another step, and neither is the mark before it."""
+"""An option that the item's step presses does not count as the effect of another step. Neither does the mark before
+it."""
 
 from __future__ import annotations
 

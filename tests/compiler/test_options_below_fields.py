@@ -133,7 +133,7 @@ def test_an_option_that_was_pressed_beside_its_words_is_found_by_them(told: str,
 
 @pytest.mark.parametrize(("top", "found"), [(88, Target(text="Due")), (50, None)])
 def test_a_field_that_was_pressed_below_its_label_is_found_by_it(top: int, found: Target | None) -> None:
-    """The label of a filled field stands at the upper edge of its area. A text far above it is another one."""
+    """The label of a filled field is at the upper edge of its area. A text far above it is another one."""
     shown, seen = sight(("Due", 44, top), ("2026-12-01", 44, 112)), Picture("one", Box.whole(SIZE), SIZE)
     element = {"role": "section", "name": "", "area_text": "Due"}
     step = RecordedStep(1, "click", {"button": "left"}, "", seen, seen, (Point(300, 112),), element=element)
@@ -167,7 +167,7 @@ def test_a_press_beside_the_words_of_an_option_is_compiled(tmp_path: Path) -> No
     ],
 )
 def test_a_bar_with_the_title_of_an_item_is_no_field(texts: tuple[str, ...], target: Target) -> None:
-    """The frame of the bar looks like that of a field, and its middle is no button."""
+    """The frame of the bar looks like that of a field, and no button is in its middle."""
     values = {"number": "C-118"}
     lines = [(text.format(**values), 10 + 200 * place, 100) for place, text in enumerate(texts)]
     shown = replace(sight(("Choose", 200, 60), *lines), fields=(Box(0, 90, 600, 40),))

@@ -135,7 +135,7 @@ async def test_a_form_whose_labels_stay_is_done_for_other_items_from_one_run(tmp
 
 
 class Web(BaseHTTPRequestHandler):
-    """Serves the page, and keeps what is stored."""
+    """Serves the page, and keeps the stored records."""
 
     stored: ClassVar[list[dict[str, Any]]] = []
 

@@ -178,7 +178,7 @@ def test_a_field_in_a_form_that_is_a_table_is_found_by_the_label_in_its_row(tmp_
 
 
 def test_a_row_of_data_is_not_found_by_another_text_than_the_key(tmp_path: Path) -> None:
-    """The opposite error: without a colon, the text beside a field may belong to the recorded item."""
+    """The opposite error: without a colon, the text next to a field may belong to the recorded item."""
     facts = pressed_facts(form(["1", "2"], "Fischer and Sons", "Fisher Ltd"), Point(200, 150))
     playbook, _ = opened(tmp_path, "data", facts, "Customer")
     assert playbook.goals["look-up"].steps[0].kind == "by_model"
@@ -204,7 +204,7 @@ def test_a_button_on_a_card_is_pressed_on_the_card_whose_heading_is_the_key(tmp_
     wanted = step.model_copy(update={"row": "CD-3391"})
     sight = replace(sight_of(listed()), elements=cards("AB-1208", "CD-3391").tree)
     assert find_element(wanted, wanted.relations, sight) == sight.elements.find("button", "Edit")[2]
-    with pytest.raises(NotFound):  # the list on the first card is no heading
+    with pytest.raises(NotFound):  # the list on the first card is not a heading
         find_element(wanted, wanted.relations, replace(sight, elements=cards("CD-3397").tree))
 
 

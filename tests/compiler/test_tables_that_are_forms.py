@@ -86,7 +86,7 @@ def test_the_value_of_a_property_is_found_by_the_property(heading: str) -> None:
 
 
 def with_list(tree: Tree, chosen: str = "Fruit") -> Tree:
-    """Put a combo box into the cell beside *Title*. It is named by its option and the sign that removes the option."""
+    """Put a combo box into the cell next to *Title*. It is named by its option and the sign that removes the option."""
     cell = tree.tree.find("cell")[1]
     combo = tree.add("combo box", "× Fruit", cell.box, cell.id)
     tree.add("text field", chosen, cell.box, combo)

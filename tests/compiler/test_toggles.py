@@ -55,7 +55,7 @@ TICK = {
 def test_an_image_in_a_cell_may_be_a_tick(
     tmp_path: Path, facts: dict[str, str], after: str, dialogs: str, is_left: bool
 ) -> None:
-    """The next item may be ticked already. A text such as *1 change* below the list shows nothing of that."""
+    """The next item may be ticked already. A text such as *1 change* below the list does not show that."""
     rows = page((20, 10, "STOCK LIST"), (20, 60, "T-702"), (200, 60, "x"), (20, 300, "Store"))
     ticked = page((20, 10, "STOCK LIST"), (20, 60, after), (20, 300, "Store"), (200, 300, "There is one change"))
     element = {name: text for name, text in {**TICK, **facts}.items() if text or name == "name"}

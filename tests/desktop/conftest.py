@@ -329,7 +329,7 @@ class Stage:
 
 
 def stage(command: list[str], told: Any, **options: Any) -> Iterator[Stage]:
-    # Each test has its own event loop; a desktop works with any of them.
+    # Each test has its own event loop; a desktop works with any loop.
     desktop = asyncio.run(VirtualDesktop.start(app=command, **options))
     yield Stage(desktop, told)
     asyncio.run(desktop.close())

@@ -1,4 +1,4 @@
-"""On a real screen, a clock beside a list does not block a click on a row; a change in the list does."""
+"""On a real screen, a clock next to a list does not block a click on a row; a change in the list does."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ async def test_a_field_is_replaced_whole_and_nothing_beside_it(program, field):
 
 
 async def test_each_text_of_a_narrow_number_field_is_replaced(program):
-    """Browsers draw the rounded corners of the button beside it anew, with colors that differ by one."""
+    """Browsers redraw the rounded corners of the button next to it, with colors that differ by one."""
     if "narrow" not in program.read()["at"]:
         pytest.skip("has no such field")
     for text in ("0", "1", "-2", "5"):

@@ -212,7 +212,7 @@ class Audit:
         return {item.receipt_id: found[item.receipt_id] for item in self.expected} | dict(found)
 
     def ask_person(self) -> int:
-        """Answer each item in doubt as a person who looks into the program would; return the number of answers."""
+        """Answer each item in doubt as a person would after a look into the program; return the number of answers."""
         asked = 0
         flagged = {flag.reference for flag in LedgerFile(self.database).flags()}
         by_token = {item.receipt_id: item.reference for item in self.expected}

@@ -1,7 +1,7 @@
 """Hostile actions of a malicious model on a real display: none sends an input event (130; `make test-long`: 1,000).
 
 A witness inside the X server counts every key, button and motion. Allowed actions before and after show that the
-desktop works. Naive rules show that the count catches what they let through.
+desktop works. Naive rules show that the count catches the actions they let through.
 """
 
 from __future__ import annotations

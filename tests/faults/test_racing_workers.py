@@ -87,7 +87,7 @@ def ledger_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Ledger]:
 
 
 def take_over(ledger: Ledger, within_s: float = 10.0) -> Any:
-    """Claim the item as soon as it is free."""
+    """Claim the item once it is free."""
     until = time.monotonic() + within_s
     while True:
         taken = ledger.claim("R-1", GOAL)

@@ -69,7 +69,7 @@ async def test_a_restarted_redis_neither_loses_nor_doubles_an_effect(redis: Redi
         # Prefect's server then answers with errors. No run continues without it, and its item returns to the list.
         assert all(process.wait(PATIENCE_S) for process in (first, second))
     redis.start()
-    with worker(__name__) as another:  # as a fan-out replaces each of them
+    with worker(__name__) as another:  # as a fan-out replaces each worker
         assert another.wait(PATIENCE_S) == 0
     assert sorted(paid(tmp_path)) == [f"R-{number}" for number in range(ITEMS)]
     assert await payments.counts() == QueueCounts(done=ITEMS)

@@ -308,7 +308,7 @@ def test_a_run_counts_at_a_rate_at_which_the_model_makes_the_same_errors() -> No
     assert same_at(0.0, "plain", "ledger", late, [episode("plain", late, rate=0.03, asked=10)]) is not None
     assert same_at(0.0, "plain", "ledger", late, [episode("plain", late, rate=0.03, asked=20)]) is None
     copied = episode("plain", calm, rate=0.05, asked=10, run_at=0.03)
-    assert same_at(0.0, "plain", "ledger", calm, [copied]) is None  # only a run stands for another rate
+    assert same_at(0.0, "plain", "ledger", calm, [copied]) is None  # only a run counts for another rate
     assert same_at(0.0, "plain", "ledger", calm, [episode("plain", calm, rate=0.03, calls=0)]) is None
 
 

@@ -83,7 +83,7 @@ async def test_a_wrong_digit_in_a_file_or_a_letter_is_found_by_its_judge(
         pytest.skip(why)
     if errs:
         once("wrong_value", monkeypatch)
-    # The library would not type the wrong digit, so the naive loop shows what the judge finds.
+    # The library would not type the wrong digit, so the naive loop shows the judge's finding.
     came = await run_episode("naive" if errs else "plain", 0.0, task, 0, tmp_path / "one")
     assert came.word == ("silently wrong" if errs else "done right"), came
     assert [each.kind for each in came.errors] == (["wrong_value"] if errs else [])

@@ -1,4 +1,4 @@
-"""The field suite finds the oracle's step for a step of a playbook, and counts what was healed."""
+"""The field suite finds the oracle's step for a step of a playbook, and counts the healed steps."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def display() -> Iterator[str]:
 
 
 class Clerk:
-    """A person at the keyboard who knows the positions from the state file."""
+    """A person at the keyboard, with the positions from the state file."""
 
     def __init__(self, display: str, folder: Path, *options: str) -> None:
         self.ledger = LedgerFile(folder / "ledger.db")

@@ -239,6 +239,6 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    _told = os.dup(1)  # discard what a target prints
+    _told = os.dup(1)  # discard the output of a target
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Test answers to a suspended deployment run that has no process: who may answer, and retrying the item."""
+"""Test answers to a suspended deployment run that has no process: the permission to answer, and retrying the item."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ RENAMED = screen((60, 300, "Append"), (20, 50, "ORDER"))
 
 
 def model_did(place: str, item: int, seen: Sight = RENAMED, at: Point = AT) -> ModelsStep:
-    """Return a step of the loop that the model did, by its place as it is written, for an item."""
+    """Return a step of the loop that the model did for an item, by the place of the written step."""
     playbook, values = unrolled(parse_playbook(TEXT), "enter", {"customer": "Berg", "lines": LINES})
     places = places_in(parse_playbook(TEXT).goals["enter"], values)
     rule_id = next(name for name, at in places.items() if (at.rule, at.number) == (place, item))

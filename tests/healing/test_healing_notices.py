@@ -1,4 +1,5 @@
-"""What the model closed in a playbook's way is proposed as an interruption, and a dialog of the task is not."""
+"""A notice that the model closed in a playbook's way is proposed as an interruption, and a dialog of the task is
+not."""
 
 from __future__ import annotations
 

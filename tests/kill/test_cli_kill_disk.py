@@ -87,7 +87,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Start a process with runs in progress that ends when one of them is asked to stop."""
+    """Start a process with runs in progress that ends when one run is asked to stop."""
     started: list[subprocess.Popen[str]] = []
 
     def begin(home: Path, *runs: str) -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""Test the texts for a person who is asked: on the live view's page, in Prefect's form and in a shell."""
+"""Test the texts for a person with a question to answer: on the live view's page, in Prefect's form and in a shell."""
 
 from __future__ import annotations
 

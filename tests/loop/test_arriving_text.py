@@ -1,4 +1,4 @@
-"""A busy program takes a typed text letter by letter: a field with a part of it is read again for a while."""
+"""A busy program takes a typed text letter by letter: a field with a part of the text is read again for a while."""
 
 from __future__ import annotations
 

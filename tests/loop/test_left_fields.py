@@ -320,7 +320,7 @@ def test_a_person_at_the_screen_ends_the_comparison() -> None:
         ("48.20", "-48.20", False),  # an expense
         ("48.20", "-4.82", True),
         ("9", "09:00", False),
-        ("P-4", "P-4 Adler Ltd", False),  # what a code stands for
+        ("P-4", "P-4 Adler Ltd", False),  # the meaning of a code
         ("P-4", "Adler Ltd", False),
         ("4711", "Adler Ltd", False),
         ("Room 12", "Room", True),
@@ -449,7 +449,7 @@ async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
     with pytest.raises(GaveUp, match=r"Type {payee}.*the program has put another value into its field since"):
         await decided(brain, sends, sight, typed)
     brain._check_left_fields([])
-    brain._filled = []  # a model typed the text, and was told
+    brain._filled = []  # a model typed the text, and got the message
     brain._check_left_fields(typed.left.filled)
 
 

@@ -80,7 +80,7 @@ class Stage:
     walk: Walk
     recorder: MemoryRecorder
     beside: str = ""
-    """What the last result says about other fields."""
+    """The sentence of the last result about other fields."""
 
     async def tab(self, times: int = 1) -> None:
         await self.press("tab", times)

@@ -287,7 +287,7 @@ async def test_work_that_only_fills_in_fields_is_doubted_once_in_a_run() -> None
     ],
 )
 async def test_an_answer_without_work_has_to_tell_what_the_screen_shows(answer: str, told: str) -> None:
-    """A program may list the items that are to be done. Such a list is no proof that they are done."""
+    """A program may list the items that are to be done. Such a list does not prove that they are done."""
     said = step("answer", content=answer)
     case = Case(said, said, tree=None, shows="To file: CB-1042  1284.50, paid on 2026-04-01")
     reported = await case.ends()

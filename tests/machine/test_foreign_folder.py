@@ -1,4 +1,4 @@
-"""A folder that untrusted programs write to: no name leads out of it, and unfinished files are not copied."""
+"""A folder that untrusted programs write to: no name leads out of the folder, and unfinished files are not copied."""
 
 from __future__ import annotations
 

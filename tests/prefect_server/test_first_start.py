@@ -131,7 +131,7 @@ def test_a_command_ends_when_its_work_is_done(tmp_path: Path, fails: bool) -> No
 
 
 def test_installed_modules_are_compiled() -> None:
-    """Otherwise each process compiles the modules again if Python is told not to write bytecode."""
+    """Otherwise each process compiles the modules again if Python may not write bytecode."""
     for name in ("prefect", "prefect.server.database.orm_models", "openai", "holo_tasks.cli.commands"):
         spec = importlib.util.find_spec(name)
         assert spec is not None

@@ -29,7 +29,7 @@ LIST, TIP = screen((20, 20, "Order")), screen((20, 20, "TIP"))
 
 
 class Arranges:
-    """Notes what it was asked for, and says that a window was in the way."""
+    """Notes the requests, and answers that a window was in the way."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -55,7 +55,7 @@ def turn(brain: PlaybookBrain, rule: str) -> Turn:
 
 
 async def asked_for(brain: PlaybookBrain, sight: Sight) -> list[str]:
-    """Return what a step on a screen asks for."""
+    """Return the requests of a step on a screen."""
     arranges, done = Arranges(), list[str]()
 
     async def note(*_: Any) -> None:

@@ -43,7 +43,7 @@ def seen(tree: ElementTree | None, *lines: Line, why_not: str = "", reads: str |
 
 
 def of_form(*fields: str, claiming: Sequence[str], dialog: bool = False) -> ElementTree:
-    """Return a form with text fields, some of which claim the keyboard, and perhaps a dialog with the field Number."""
+    """Return a form whose text fields may claim the keyboard, and perhaps a dialog with the field Number."""
     made = [*tree_of().elements]
     for place, name in enumerate(fields):
         states = frozenset({SHOWING, *(["focused"] if name in claiming else [])})

@@ -31,7 +31,7 @@ def screen(*more: tuple[str, int], focused: str | None = None) -> Sight:
 
 
 def typed_in_vain(before: Sight, *, withheld: bool) -> PlaybookBrain:
-    """Return a playbook that has typed a text of which nothing was seen, and may have been stopped at the second."""
+    """Return a playbook that has typed a text in vain. It may have been stopped at the second try."""
     brain = PlaybookBrain(parse_playbook(STEPS), "store", {}, ScreenReader())
     for told in ("", NOT_TYPED, *([CHANGED] if withheld else [])):
         decision = brain._without_needless_clicks(before)
@@ -69,7 +69,7 @@ def test_a_text_that_did_not_arrive_is_typed_again(sight: Sight) -> None:
 
 
 def form(focused: str, *, top: int = 38, **values: str) -> Sight:
-    """Return a form with two fields in a row each, one of which has the keyboard."""
+    """Return a form with one field in each row. The field ``focused`` has the keyboard."""
     fields = []
     for number, (name, value) in enumerate(values.items()):
         states = frozenset({SHOWING, EDITABLE, *(["focused"] if name == focused else [])})

@@ -330,7 +330,7 @@ def test_a_character_that_may_be_a_command_is_not_typed_again(typed: str, kind: 
     ],
 )
 def test_a_text_after_keys_that_may_be_lost_is_no_step_for_the_model(before: str, step: str, is_lost: bool) -> None:
-    """A window over the program may have taken the keys, too, so the text would arrive in another cell."""
+    """A window over the program may also have taken the keys, so the text would arrive in another cell."""
     text = f"{{name: x, goals: {{store: {{steps: [{{click: New}}, {before}, {step}, {{answer: done}}]}}}}}}"
     rules = parse_playbook(text).rules_of("store")
     (rule,) = (one for one in rules if one.id == "step-3")

@@ -18,7 +18,7 @@ class Pair:
     """A rule, and a request that breaks it after ``good`` valid turns of a conversation.
 
     ``then`` makes the request from the talk with which a good client would continue. ``faults`` are injected in the
-    last of the valid turns. A good client sends ``met`` more requests because of them.
+    last of the valid turns. A good client sends ``met`` more requests because of the faults.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""Let one worker compile all tests while the others wait, instead of each compiling all of them."""
+"""Let one worker compile all tests while the others wait, instead of letting each compile all tests."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def forget_monitor(desktop: Displayed, name: str) -> None:
 
 
 def set_resources(desktop: Displayed, text: str) -> None:
-    """Set X resources on the display, as `xrdb` does. Scaling is one of them."""
+    """Set X resources on the display, as `xrdb` does. Scaling is such a resource."""
     with _connected(desktop) as (conn, root, _):
         atom, string = _atom(conn, "RESOURCE_MANAGER"), xcffib.xproto.Atom.STRING
         conn.core.ChangePropertyChecked(

@@ -95,7 +95,7 @@ class Page:
 
     @property
     def shot(self) -> Shot:
-        """Return the page as it is sent to a model."""
+        """Return the page in the form that a model gets."""
         return _SHOTS.of(self, lambda: JpegEncoder().encode(self.redacted))
 
     def place(self, text: str) -> Point:
@@ -233,7 +233,7 @@ def _told(act: Act) -> tuple[str, dict[str, Any], str, dict[str, Any]]:
 
 
 class PageReader(Reader):
-    """Reads each picture once and remembers all of them; the product's reader forgets all but the last few."""
+    """Reads each picture once and remembers all pictures; the product's reader forgets all but the last few."""
 
     def __init__(self) -> None:
         super().__init__()

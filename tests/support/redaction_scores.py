@@ -53,8 +53,8 @@ class Scores:
         return sum(self.found[kind] for kind in wanted) / max(1, sum(self.there[kind] for kind in wanted))
 
     def precision(self, *kinds: str) -> float:
-        """Return the share of masks of these kinds that cover a text of that kind. Masks on other private texts do not
-        count.
+        """Return the share of masks of these kinds that cover a text of the same kind. Masks on other private texts do
+        not count.
         """
         wanted = kinds or tuple({*self.right, *self.false})
         right, false = sum(self.right[kind] for kind in wanted), sum(self.false[kind] for kind in wanted)

@@ -78,7 +78,7 @@ class Durations:
 
 
 def tell_less(config: pytest.Config) -> None:
-    """Let a worker report only what is read later, because each message takes as long as many tests do.
+    """Let a worker report only facts that are read later, because each message takes as long as many tests do.
 
     Omits successful setups and teardowns without a duration, and the start and end of each test.
     """

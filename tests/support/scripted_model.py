@@ -61,7 +61,8 @@ def step(tool_name: str, *, thought: str = "Going on.", note: str | None = None,
 class ScriptedModel:
     """Serves on a free loopback port. ``requests`` are the parsed bodies, ``headers`` their headers.
 
-    ``models`` are the model names or entries in the list, or the answer to a list request. Without it there is no list.
+    ``models`` are the model names or entries in the list, or the answer to a list request. Without it the list request
+    fails.
     """
 
     def __init__(

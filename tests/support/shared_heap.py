@@ -13,8 +13,8 @@ import os
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 _LARGEST, _KEPT = 32 << 20, 64 << 20
-"""From which size on glibc maps pieces one by one, and how much of its heap it keeps: what it comes to by itself, once
-large pieces were freed."""
+"""From which size on glibc maps pieces one by one, and how much of its heap it keeps: the values that glibc itself
+reaches once large pieces were freed."""
 _ROOM, _PIECE, _PAGE, _POOL = 512 << 20, 300_000, mmap.PAGESIZE, 16 << 10
 _MAP_FIXED = 0x10
 

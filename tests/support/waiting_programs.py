@@ -171,7 +171,7 @@ def blocks(image: Image.Image, colors: Sequence[tuple[int, int, int]]) -> dict[t
             for band, level in zip(bands, color, strict=True)
         ]
         all_near = ImageChops.darker(ImageChops.darker(near[0], near[1]), near[2])
-        solid = all_near.reduce(SQUARE).point([0] * 255 + [255])  # icons of that colour are smaller
+        solid = all_near.reduce(SQUARE).point([0] * 255 + [255])  # icons of this colour are smaller
         box = solid.getbbox()
         if box is not None and SQUARE**2 * solid.histogram()[255] > BLOCK[0] * BLOCK[1] // 2:
             found[color] = Point(SQUARE * box[0], SQUARE * box[1])

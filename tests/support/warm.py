@@ -1,10 +1,11 @@
 """Start processes with their modules loaded already: `warm_process` holds the modules, and forks.
 
 Loading Prefect takes a command 1.5 s of a core, and its server another second. Screen modules take a desktop's process
-nearly a quarter of a second. A test run starts hundreds of them. Each process started this way has a forker of its own:
-one process loads the modules for all workers of a test run, and a command or script forks its desktops and its Prefect
-server. Other processes load everything themselves. The new process is a child of the requesting process, as with
-`subprocess.Popen`: for waiting, signals and `/proc`. If the kernel does not permit this, all processes start as usual.
+nearly a quarter of a second. A test run starts hundreds of processes. Each process started this way has a forker of its
+own: one process loads the modules for all workers of a test run, and a command or script forks its desktops and its
+Prefect server. Other processes load everything themselves. The new process is a child of the requesting process, as
+with `subprocess.Popen`: for waiting, signals and `/proc`. If the kernel does not permit this, all processes start as
+usual.
 """
 
 from __future__ import annotations

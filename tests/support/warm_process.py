@@ -123,7 +123,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_MM, _PR_SET_MM_MAP = 1, 15, 35, 14
 
 
 class Later:
-    """Hides modules until one of them is imported. Then all become visible, and Prefect reads its settings."""
+    """Hides modules until any is imported. Then all become visible, and Prefect reads its settings."""
 
     def __init__(self, modules: dict[str, ModuleType]) -> None:
         self._modules = modules
@@ -372,7 +372,7 @@ def have_others_forked(later: dict[str, ModuleType]) -> None:
 
 
 def _have_runs_forked() -> None:
-    """Let the MCP server fork its runs, too."""
+    """Let the MCP server fork its runs as well."""
     from holo_tasks.cli.mcp import processes
     from tests.support import warm
 

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 SHARED = {"opentelemetry.sdk", "opentelemetry.exporter"}
-"""Packages of extras in a namespace that a package of the core has, too."""
+"""Packages of extras in a namespace that a package of the core also has."""
 
 
 def plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A sheet that completes a name as it is typed shows the added end selected; the picture tells it."""
+"""A sheet that completes a name during the typing shows the added end selected; the picture tells it."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_a_field_may_be_drawn_over_the_text_area_of_an_editor(area: Box, first: 
     [(FIELD, "spin button", ""), (FIELD, "text field", "shows nothing"), (GROUND, "spin button", "shows nothing")],
 )
 def test_the_parts_of_a_date_have_one_frame(group: Box, other: str, reason: str) -> None:
-    """The frame around fields of their own is no edge of one of them, and a hidden date has no frame."""
+    """The frame around fields of their own is not the edge of one field, and a hidden date has no frame."""
     within = [Box(group.left + 12 + 30 * place, group.top + 7, 24, 18) for place in range(2)]
     parts = [("panel", "Due", group, 0), ("spin button", "Year", within[0], 1), (other, "Month", within[1], 1)]
     window = Element(0, "window", "", frozenset({SHOWING}), Box.whole(SIZE), -1, "page", 1)
@@ -351,7 +351,7 @@ def test_the_box_of_a_text_above_a_check_box_is_larger_than_its_letters(left: in
     ("name", "text_left", "other", "words"),
     [
         ("Bank", 182, None, ""),  # the reported box begins in the second letter
-        ("Bank", 182, Box(160, 60, 30, 24), "another text"),  # the text is that of the cell beside it
+        ("Bank", 182, Box(160, 60, 30, 24), "another text"),  # the text is the neighboring cell's
         ("Bark", 182, None, "another text"),
         ("Bank", 166, None, "elsewhere"),  # too far to the left
         ("Rank", 182, None, "another text"),

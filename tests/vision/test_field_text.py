@@ -31,7 +31,7 @@ def sheet(*cells: str, current: int, title: str = "") -> Frame:
     [
         (sheet("Apple", "Berlin", current=2, title="A3"), FieldText("Berlin", True, False)),
         (sheet("Apple", "", current=2, title="A3"), None),
-        (sheet("Apple", "Berlin", "Munich", current=2), None),  # another cell changed, too
+        (sheet("Apple", "Berlin", "Munich", current=2), None),  # another cell changed as well
         (sheet("Orange", "Berlin", "Munich", "Hamburg", current=4), None),  # as after a scroll
     ],
 )

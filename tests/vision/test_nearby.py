@@ -274,7 +274,7 @@ async def test_a_possible_button_is_not_a_field_in_any_color(
 
 
 def labelled_fields() -> Frame:
-    """Return a screen with labels left of and above fields, some of which could be attributed to the wrong field."""
+    """Return a screen with labels left of and above fields. Some could be attributed to the wrong field."""
     image = Image.new("RGB", (900, 640), (236, 236, 236))
     draw = ImageDraw.Draw(image)
     for label, at, box in (

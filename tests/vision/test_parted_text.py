@@ -19,7 +19,7 @@ def read(box: Box) -> tuple[str, float]:
 
 
 def form(text: str) -> Image.Image:
-    """Return a form as FLTK draws it, with the label right beside its field."""
+    """Return a form as FLTK draws it, with the label close to its field."""
     screen = Image.new("RGB", (420, 120), "#c0c0c0")
     draw, font = ImageDraw.Draw(screen), ImageFont.truetype("DejaVuSans.ttf", 14)
     draw.rectangle((FIELD.left - 2, FIELD.top - 2, FIELD.right + 1, FIELD.bottom + 1), "#606060")

@@ -72,7 +72,7 @@ def icon(*shapes: tuple[tuple[int, int, int, int], str], mark: str = "#20a030") 
 
 
 def of_recording(image: Image.Image) -> bytes:
-    """Return the icon as it is cut out of a picture that a recording holds."""
+    """Return the icon after it was cut out of a picture that a recording holds."""
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=85)
     return cut(Image.open(buffer), Box(98, 24, 35, 34))

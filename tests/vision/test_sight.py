@@ -188,7 +188,7 @@ def test_a_label_over_the_edge_of_its_field_is_not_that_of_the_field_below(
     ],
 )
 def test_a_label_ends_where_the_field_begins(text: str, width: int, label: str) -> None:
-    """OCR joins a label to the text of the field beside it. The next item has another text there."""
+    """OCR joins a label to the text of the neighboring field. The next item has another text there."""
     field, line = Box(70, 90, 150, 26), Line(text, Box(10, 92, width, 22))
     assert label_before(line, field) == label
     seen = Sight((line,), Size(400, 300), (field,))

@@ -23,7 +23,7 @@ AMOUNT, REASON, DELETE = Box(200, 60, 240, 30), Box(200, 110, 240, 30), Box(200,
 
 @dataclass(frozen=True)
 class Area:
-    """A field or a button. Its text begins on the left, or stands in the middle."""
+    """A field or a button. Its text begins on the left, or is in the middle."""
 
     box: Box
     text: str = ""

@@ -410,7 +410,7 @@ def test_an_entry_has_the_focus_if_its_list_has_it_too_or_nothing_else_has_it(
 
 @pytest.mark.parametrize(("role", "above", "wanted"), [("text field", 1, None), ("text field", 0, 3), ("cell", 1, 3)])
 def test_nothing_has_the_focus_if_all_fields_of_a_form_claim_it(role: str, above: int, wanted: int | None) -> None:
-    """In a form of LibreOffice Base every field claims the focus. Other programs mark the last one of them rightly."""
+    """In a form of LibreOffice Base every field claims the focus. Other programs rightly mark the last one."""
     place = Box(0, 0, 10, 10)
     tree = ElementTree(
         (

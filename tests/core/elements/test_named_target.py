@@ -279,7 +279,7 @@ def test_the_longest_name_counts_and_the_words_of_both_ends_of_a_drag() -> None:
         (Box(100, 300, 160, 30), True),
         (Box(300, 100, 160, 30), True),
         (Box(104, 300, 240, 30), True),  # below it, as in a menu
-        (Box(60, 300, 240, 30), True),  # the middle of it below
+        (Box(60, 300, 240, 30), True),  # its middle below
         (Box(300, 300, 160, 30), False),
         (Box(100, 500, 160, 30), False),
         (Box(600, 100, 160, 30), False),
@@ -393,7 +393,7 @@ SHEET = placed(
     [
         ("cell B3", "B3"),  # above it
         ("B3", "B3"),
-        ("cell C4", "C4"),  # beside it
+        ("cell C4", "C4"),  # next to it
         ("the cell A11 (text 4)", "A11"),
         ("cell B4", ""),
         ("text 4", ""),

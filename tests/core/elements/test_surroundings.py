@@ -1,4 +1,4 @@
-"""What stands around a point decides whether a description names another control than the one at the point."""
+"""The elements around a point decide whether a description names another control than the one at the point."""
 
 from __future__ import annotations
 

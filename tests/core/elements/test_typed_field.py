@@ -105,7 +105,7 @@ def test_an_empty_cell_of_a_sheet_is_named_by_the_name_box() -> None:
     found = field_now(before, ENTERED, after)
     assert found is not None
     assert (found.element.name, found.before, found.in_cell) == ("A2", "", True)
-    assert field_now(before, ENTERED, before) is None  # the cell is still empty, or nobody tells of it
+    assert field_now(before, ENTERED, before) is None  # the cell is still empty, or the program does not report it
     at = field_now(before, replace(ENTERED, at=Point(5, 75)), after)
     assert at is not None
     assert at.element.name == "A2"

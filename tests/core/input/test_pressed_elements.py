@@ -90,7 +90,7 @@ def keys(*names: str) -> AnyCall:
 
 
 async def once(what: AnyCall, on: Scene, *labels: str) -> set[str]:
-    """Return the buttons of which a call counts as a press."""
+    """Return the buttons that a call counts as pressing."""
     seen = NewestScreen(FRAME, SHOT, FRAME, FRAME)
     step = Step(thought="", tool_call=what)
     return set(await EffectButtons(labels or LABELS).pressed_by(step, seen, on))

@@ -65,7 +65,7 @@ def button(y: int = 100, half: int = 12) -> Draw:
 
 
 def buttons() -> Draw:
-    """Draw a list of buttons, whose rows can be compared with the content beside them."""
+    """Draw a list of buttons, whose rows can be compared with the content next to them."""
 
     def draw(pencil: Pencil) -> None:
         for y in (100, 60, 140):

@@ -120,7 +120,7 @@ def test_values_in_other_scripts_and_on_other_clocks(goal: str, typed: str, miss
         ("01.03.2026", None),
         ("CB-2077", None),
         ("Taxi 7", None),
-        ("CB-1042 to CB-1043", None),  # the right one stands beside it: a range, or the next number
+        ("CB-1042 to CB-1043", None),  # the right one is next to it: a range, or the next number
     ],
 )
 def test_a_slip_is_one_wrong_digit_in_a_value_of_the_task(typed: str, slip: Slip | None) -> None:

@@ -1,4 +1,5 @@
-"""The comparison of a typed text with the text of its field: what differs, and above all what does not."""
+"""The comparison of a typed text with the text of its field: texts that differ, and above all texts that count as the
+same."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ SAME = [
     ("x", "old", "oxld"),
     (" Lovelace", "Ada", "Ada Lovelace"),
     ("Bern", "Basel", "Bern"),  # typed over a selection
-    ("e", "Basel", "Bel"),  # over a part of it
+    ("e", "Basel", "Bel"),  # over a part
     ("one\ntwo", "", "one two"),
     ("one\ntwo", "", "one"),  # the second line went to the next field
     ("a\tb", "", "a"),

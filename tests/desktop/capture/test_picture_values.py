@@ -13,7 +13,7 @@ from holo_tasks.desktop.capture.recent_frames import _StoredPicture
 from holo_tasks.desktop.capture.screen import AT_ONCE, Picture, Screen
 
 WIDTH, HEIGHT = 320, 2 * AT_ONCE // (4 * 320) + 5
-"""Larger than what is converted at once, and no multiple of it."""
+"""Larger than the part that is converted at once, and not a multiple."""
 
 
 def noise(kind: type = bytes) -> Picture:

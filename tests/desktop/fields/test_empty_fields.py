@@ -21,7 +21,7 @@ STATES = frozenset({SHOWING, FOCUSED, "editable", "enabled", EMPTY})
 
 
 def page(field: Element, *others: tuple[str, str, Box]) -> ElementTree:
-    """Return a form in a table with a field in its cell, and other elements beside the form."""
+    """Return a form in a table with a field in its cell, and other elements next to the form."""
     tree = tree_of(("document", "Office", Box(0, 0, 900, 600)), *others)
     count = len(tree.elements)
     form = replace(

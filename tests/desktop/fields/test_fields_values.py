@@ -88,7 +88,7 @@ def hands_on(program: Any, typing: Callable[[str], None]) -> GesturePlayer:
     idle = SimpleNamespace(events=0, last_event_ns=0)
     whole = SimpleNamespace(box=None)  # it is not bound to a monitor
     near = SimpleNamespace(client=lambda at: "")
-    gate = SimpleNamespace(sleep=lambda seconds: None)  # there is no one-time code to wait for
+    gate = SimpleNamespace(sleep=lambda seconds: None)  # no one-time code has to be awaited
     return GesturePlayer(None, idle, program, typist, None, gate, SecretStore({}), fields, whole, near, None)  # type: ignore[arg-type]
 
 

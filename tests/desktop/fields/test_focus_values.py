@@ -1,4 +1,4 @@
-"""The kind of the focused control decides how a field is cleared: each kind, beside the one it could be taken for."""
+"""The kind of the focused control decides how a field is cleared: each kind, with the one it could be taken for."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_kind_of_a_focused_control(tree: ElementTree, kind: str) -> None:
 
 
 def office(role: str, *, panel: str = "panel", program: str = "soffice", sheet: tuple[str, ...] = SHEET[2:]) -> Focus:
-    """Return the focus on a paragraph in an office document, in a panel beside a table."""
+    """Return the focus on a paragraph in an office document, in a panel next to a table."""
     page, text = ("document", 0), (role, 2, FOCUSED, EDITABLE)
     return focus_in(shown(page, (panel, 1), text, ("table", 1, *sheet), name=program), PID)
 

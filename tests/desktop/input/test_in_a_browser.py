@@ -88,7 +88,7 @@ async def double_clicked(browser: Any, at: Point) -> None:
             first, second = browser.told.state["presses"][-2:]
             if second - first < LONGEST_MS:
                 return
-    pytest.fail("No two presses came to the browser within the time that makes them a double click.")
+    pytest.fail("No two presses reached the browser within the time that makes them a double click.")
 
 
 async def test_a_drag_with_a_frame_check_drops_in_a_browser(browser: Any) -> None:

@@ -112,7 +112,7 @@ async def test_a_program_that_is_stopped_is_ended_without_waiting(closing, nothi
 async def test_a_program_closes_normally_also_if_the_process_using_its_desktop_ends(closing, until, nothing_left):
     desktop, saved, _ = await closing("saves")
     name = desktop.authority.parent.name
-    desktop._child._channel.close()  # as at the end of that process
+    desktop._child._channel.close()  # as when the process ends
     desktop._child._speaking = True
     assert await until(lambda: not processes.processes_of_desktop(name, desktop.pid))
     assert saved.read_text() == "saved"

@@ -1,4 +1,4 @@
-"""A repaint between an answer and the sample that notices it counts as the effect of that answer."""
+"""A repaint between an answer and the sample that notices the answer counts as the answer's effect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Talk:
         )
 
     def send(self, at_s: float) -> str:
-        """Send the form; return the server that is awaited while there is no answer."""
+        """Send the form; return the server that is awaited until it answers."""
         self.exchanges.begin(at_s, [self._socket(2000, 2000)])
         self.sent += 500
         self.exchanges.update(at_s + 0.03, [self._socket(20, 2030)])

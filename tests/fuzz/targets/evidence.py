@@ -306,7 +306,7 @@ def _spool(data: bytes) -> object:
 
 
 def _bucket(place: Place, keys: Keys) -> object:
-    """Connect only to a bucket other than the usual one. Connecting takes long, and there is no time to upload."""
+    """Connect only to a bucket other than the usual one. Connecting takes long, and no time is left to upload."""
     return object() if place == Place(**_destination()) else Bucket(place, keys)
 
 

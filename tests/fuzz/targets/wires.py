@@ -286,7 +286,7 @@ class _Host:
 
 class _Process:
     def kill(self) -> None:
-        """Do nothing: there is no process."""
+        """Do nothing: no process was started."""
 
 
 async def _gone() -> HoloError:

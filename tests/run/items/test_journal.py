@@ -260,7 +260,7 @@ async def test_actions_of_a_probe_leave_no_intents(world: World) -> None:
 
 
 async def test_a_journal_that_cannot_be_written_stops_the_work(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the model would be told that nothing was done, and would repeat the action."""
+    """Otherwise the model would read that nothing was done, and would repeat the action."""
 
     def lost(*args: Any) -> None:
         raise StoreLost("The database cannot be used.")

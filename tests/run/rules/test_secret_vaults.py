@@ -1,6 +1,6 @@
 """Secrets come from the keyring, HashiCorp Vault, Bitwarden and from any Prefect block that reads a secret.
 
-Bitwarden's commands are stand-ins: they accept only the one form of arguments, and print what the real ones print
+Bitwarden's commands are stand-ins: they accept only the one form of arguments, and print the same as the real ones
 (`bw` 2026.9.0; `bws` by its source). No real account was read.
 """
 
