@@ -20,7 +20,7 @@ Reason = Literal["Wrong amount", "Unknown merchant", "Duplicate receipt"]
 
 
 class PortalRecord(BaseModel):
-    """A transaction as the program shows it; all fields but ``found`` are null if it shows none."""
+    """A transaction as the program shows it; all fields but ``found`` are null when there is none."""
 
     model_config = ConfigDict(frozen=True)
 
