@@ -81,8 +81,7 @@ class Pictures:
     def _icon_beside_words(self, step: RecordedStep, target: Target, sight: Sight) -> Path | None:
         """Return a picture of the icon that was pressed left of the words of a target; ``None`` for a press elsewhere.
 
-        In a row of a list the icon may do something else than the words, so the words cannot be the target of such a
-        press.
+        In a row of a list the icon may do something else than the words, so the words are not the target.
         """
         at = step.points[0]
         line = next((one for one in sight.lines if one.text == target.text and hits(one.box, at, of_field=False)), None)

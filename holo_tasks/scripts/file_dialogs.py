@@ -38,8 +38,8 @@ _MISSING = ("*not found*", "*could not be*", "*does not exist*", "*no such file*
 async def save_in_dialog(hands: Hands, path: str) -> str:
     """Save to a file with the dialog that is open or about to open; return the path.
 
-    Raises `GaveUp` if no dialog opens, if it does not show the path, if it does not close, and if a file of the same
-    name exists. An existing file is never replaced. Use `SharedFiles.wait` to check that the file is complete.
+    Raises `GaveUp` if no dialog opens, if it does not show the path or does not close, or if a file of the same name
+    exists. An existing file is never replaced. Use `SharedFiles.wait` to check that the file is complete.
     """
     refusals = dict.fromkeys(_EXISTS, "there is a file of that name already")
     return await _choose(hands, _check_path(path), refusals, opens=False)

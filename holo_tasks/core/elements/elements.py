@@ -320,7 +320,7 @@ class ElementTree:
         """Return the element that has the keyboard focus.
 
         If several claim it, return the last one of the active window. Qt marks the current entry of a closed combo box
-        as focused, so elements that are not on the screen come last. It also marks the current entry of each list, so
+        as focused, so elements that are not on the screen come last. It also marks the current entry of each list. Such
         an entry counts only if something around it also claims the focus, or if nothing else does.
 
         Returns ``None`` if several fields side by side claim it, as all fields of a form in LibreOffice do.

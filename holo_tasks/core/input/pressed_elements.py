@@ -160,7 +160,7 @@ def _labelled_by(tree: ElementTree, around: list[Element]) -> Element | None:
 def _drawn_by(tree: ElementTree, area: Element) -> Element | None:
     """Return the only control of an area's parent that has this empty area over its middle: the area draws the control.
 
-    An icon at the end of a field is not part of the field, and an area over a whole form does not draw one control.
+    An icon at the end of a field is not part of the field. An area over a whole form does not draw one control.
     """
     above = tree.parent(area)
     if above is None or any(True for _ in tree.below(area)):
