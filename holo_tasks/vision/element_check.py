@@ -517,7 +517,7 @@ def _texts(element: Element) -> tuple[str, ...]:
 def _names_around(tree: ElementTree, element: Element) -> Iterator[str]:
     """Yield the texts that a page draws in place of a field's value, such as the chosen option of a list.
 
-    They name the area that the field fills, or are siblings of the field in its area and drawn over the field.
+    They name the area that the field fills, or are in the field's area and drawn over the field.
     """
     if element.role not in WRITTEN_INTO:
         return
