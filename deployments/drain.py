@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Have the workers of a pool take nothing more, and wait for what they have at work, before they are replaced.
+"""Pause a work pool and wait for its running flow runs, before its workers are replaced.
 
-Ends with 0 when nothing is at work, with 1 when something still is after the time given. `prefect work-pool resume`
-has the new workers take up what waits.
+The exit code is 0 if no run is left, and 1 if runs are left after the given time. After `prefect work-pool resume` the
+new workers take the waiting runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOOK_S = 2.0
 
 
 async def drained(pool: str, seconds: float) -> list[str]:
-    """Pause the pool and wait; return the names of the runs that are at work after so many seconds."""
+    """Pause the pool and wait. Return the names of the runs that still run after a number of seconds."""
     these = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=AT_WORK)))
     of_pool = WorkPoolFilter(name=WorkPoolFilterName(any_=[pool]))
     until = time.monotonic() + seconds
@@ -43,10 +43,10 @@ async def drained(pool: str, seconds: float) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pool", nargs="?", default="desktops")
-    parser.add_argument("--seconds", type=float, default=600, help="how long to wait for what is at work")
+    parser.add_argument("--seconds", type=float, default=600, help="longest wait for running flow runs")
     given = parser.parse_args()
     if left := asyncio.run(drained(given.pool, given.seconds)):
-        raise SystemExit(f"drain.py: the pool {given.pool} is paused; still at work: {', '.join(left)}")
+        raise SystemExit(f"drain.py: the pool {given.pool} is paused; these runs still run: {', '.join(left)}")
 
 
 if __name__ == "__main__":

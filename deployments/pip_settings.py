@@ -1,6 +1,6 @@
-"""Writes down how pip of this machine is set up, so that it can be used elsewhere while an image is built.
+"""Write the settings of this machine's pip to a file, so that the build of an image can use them.
 
-Usage: pip_settings.py INSIDE FILE, where INSIDE is the folder in which the build sees what is needed of this machine.
+Usage: pip_settings.py INSIDE FILE, where INSIDE is the path at which the build sees the folders of this machine.
 Prints a line for each folder of packages or of an index: its path here, a tab, and its path inside.
 """
 
@@ -19,7 +19,7 @@ FOLDERS = {"find-links", "index-url", "extra-index-url"}
 LEFT_OUT = {"python", "require-virtualenv", "cache-dir", "target", "user", "break-system-packages"} | {
     *("constraint", "build-constraint", "requirement", "editable", "log", "report", "prefix", "root", "src")
 }
-"""What pip is told for this machine only. What the image gets is pinned by digests, so no constraint is missed."""
+"""Settings for this machine only. The image needs no constraints, because digests pin its packages."""
 
 
 def main(inside: str, file: str) -> None:
@@ -53,7 +53,7 @@ def settings() -> dict[str, str]:
 
 
 def moved(word: str, inside: str, seen: dict[str, str]) -> str:
-    """Return an address as it is inside; an index leads to files beside its folder, so the parent of that is seen."""
+    """Return the address inside the build. An index links to files in its parent folder, which is mounted."""
     is_url = word.startswith("file:")
     path = Path(unquote(urlsplit(word).path) if is_url else word)
     if not path.is_absolute() or not path.exists():

@@ -1,6 +1,6 @@
-"""Takes out of the image's environment what no run needs: tests of packages, and AWS services other than S3.
+"""Remove files that no run needs from the image's environment: tests of packages, and AWS services other than S3.
 
-The Containerfile runs it with the Python of that environment, and nobody else does.
+Only the Containerfile runs it, by the Python of that environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def tests(packages: Path) -> list[Path]:
 
 
 def services(data: Path) -> list[Path]:
-    """Return the folders of AWS services that nobody calls."""
+    """Return the folders of AWS services that the project does not call."""
     return [each for each in sorted(data.iterdir()) if each.is_dir() and each.name not in SERVICES]
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Make the work pool that deployments/prefect.yaml names, on the server of PREFECT_API_URL, with its queues.
 
-Of two runs that wait, the one in the queue with the smaller number goes first. Done again, it puts a changed job
-template there and leaves the queues as they are: what `prefect work-pool create --base-job-template --overwrite` and
-`prefect work-queue create --priority` do, at once.
+Of two waiting runs, the one in the queue with the smaller number goes first. A second call updates the job template
+and keeps the queues. It replaces `prefect work-pool create --base-job-template --overwrite` and
+`prefect work-queue create --priority`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUEUES = ("urgent", "lists", "default", "later")
 
 
 async def make(kind: str, pool: str) -> str:
-    """Make the pool, or give it the job template; return what was done."""
+    """Make the pool, or update its job template. Return a sentence about the change."""
     template = json.loads((HERE / f"{kind}.json").read_text(encoding="utf-8"))
     async with get_client() as client:
         await client.create_work_pool(WorkPoolCreate(name=pool, type=kind, base_job_template=template), overwrite=True)

@@ -1,4 +1,4 @@
-"""What the trial of the image does in a container: says who it is, takes a first picture, and has an agent do a goal.
+"""Try the image in a container: print the user, take a first picture, and let an agent do a goal.
 
 Every part is the image's own: `holo-tasks`, the virtual desktop, and the rehearsal model, which is asked over HTTP.
 Usage: trial.py FOLDER [--closed] [--starts N]; STARTED_AT says when the container was started, in seconds since 1970.
@@ -29,7 +29,7 @@ def main() -> None:
     """Do the trial; ends with status 1, and a sentence, at the first thing that is not as it should be."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the program and its playbook are")
-    parser.add_argument("--closed", action="store_true", help="the root is mounted read-only, and there is no network")
+    parser.add_argument("--closed", action="store_true", help="expect a read-only root and no network")
     parser.add_argument("--starts", type=int, default=1, help="how many desktops are started, one after the other")
     options = parser.parse_args()
     app = f"/usr/bin/python3 {options.folder / 'stock.py'}"
@@ -101,7 +101,7 @@ def writable(folder: Path) -> bool:
 
 
 def fonts() -> None:
-    """Without a place of its own to keep what it reads of fonts, a program would complain if it had to read any."""
+    """Check that the image has fonts, and that programs can list them without a cache of their own."""
     ran = subprocess.run(["fc-list"], capture_output=True, text=True, env={**os.environ, "HOME": "/nonexistent"})
     expect("DejaVu" in ran.stdout, "there are no fonts")
     expect(not ran.stderr, f"programs read all fonts as they start: {ran.stderr}")

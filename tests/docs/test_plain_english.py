@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCE, TESTS = 3.0, 6.0
+SOURCE, TESTS = 1.5, 3.0
 MOST_PER_1000_WORDS = {
-    **dict.fromkeys(("holo_tasks", "blocks", "flows", "docs"), SOURCE),
+    **dict.fromkeys(("holo_tasks", "blocks", "flows", "docs", "deployments"), SOURCE),
     **dict.fromkeys(("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"), SOURCE),
     "tests": TESTS,
 }
