@@ -42,8 +42,7 @@ from holo_tasks.scripts.script_view import (
     ScreenNeeds,
     ScreenReader,
     exactly,
-    needs_for,
-    needs_of_condition,
+    needs_of,
 )
 from holo_tasks.scripts.searched_rows import SearchedRows
 from holo_tasks.scripts.step_outcome import StepOutcome
@@ -57,6 +56,8 @@ KEYS = ("write", "hotkey", "hold_and_tap_key")
 """Kinds of actions whose keys go to the window that has the keyboard."""
 UNDECIDED = ("wait", "ask_human", "ask_model")
 """Kinds of actions that do nothing to the program. Before such an action is chosen, the whole screen is read."""
+MOST_UNSENT = 3
+"""How often in a row a step may wait because the screen changed right before it. After that it counts as failed."""
 DONE = "done"
 """Answer of a probe that found the effect."""
 
@@ -110,6 +111,7 @@ class PlaybookBrain:
         """The fields that were filled in before the last step, also by a model."""
         self._undone: Counter[str] = Counter()
         """How often steps of a rule were done without effect, by rule."""
+        self._unsent = 0
         self._stopped: Misfit | None = None
         self._put_behind = self._fitted = 0
         """How often windows of other programs were put behind the program, and windows were brought into the screen."""
@@ -436,6 +438,9 @@ class PlaybookBrain:
             return
         if step.tool_call.tool_name == "answer":
             raise GaveUp(f"The playbook's answer was not accepted: {result.text}", layer=PLAYBOOK)
+        self._unsent = self._unsent + 1 if result.unsent else 0
+        if 0 < self._unsent <= MOST_UNSENT:
+            return
         if given is not None and given.action is None and walk.seen is not None and walk.seen.frame.activity.works:
             return  # the rules limit the number of waits on a program that does not work
         call = step.tool_call.model_dump(mode="json")
@@ -582,18 +587,3 @@ class PlaybookBrain:
 def _picture(walk: Walk) -> str:
     """Return the digest of the whole frame. A step may change a masked area."""
     return "" if walk.seen is None else walk.seen.frame.digest
-
-
-def needs_of(rules: Sequence[Rule]) -> ScreenNeeds:
-    """Return the kinds of facts that some rules need from a screen. OCR is left out if no rule needs text."""
-    needs = needs_for([target for rule in rules for action in rule.do for target in action.targets])
-    for rule in rules:
-        for wanted in rule.conditions:
-            needs |= needs_of_condition(wanted)
-        for read in rule.read.values():
-            needs |= ScreenNeeds.TEXT if read.element is None else ScreenNeeds.ELEMENTS
-        if rule.shows_part_of is not None:
-            needs |= ScreenNeeds.TEXT
-        if rule.dialogs is not None or any(action.focus is not None for action in rule.do):
-            needs |= ScreenNeeds.ELEMENTS
-    return needs

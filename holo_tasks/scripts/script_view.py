@@ -24,6 +24,7 @@ from holo_tasks.core.texts.outside_text import defused
 from holo_tasks.loop.ask_model.take_picture import NewestScreen
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts.playbook import Rule
 from holo_tasks.scripts.steps_and_targets import AtState, Condition, FewPlaces, Gone, ShownWindow, Target
 from holo_tasks.vision.checked_elements import seen_in, with_elements
 from holo_tasks.vision.element_check import ElementCheck, shared_check
@@ -173,6 +174,21 @@ class ScreenReader:
         sight = self._reader.read(picture).sight
         lines = tuple(replace(line, text=defused(line.text)) for line in sight.lines)
         return with_pictures(replace(sight, lines=lines), picture)
+
+
+def needs_of(rules: Sequence[Rule]) -> ScreenNeeds:
+    """Return the kinds of facts that some rules need from a screen. OCR is left out if no rule needs text."""
+    needs = needs_for([target for rule in rules for action in rule.do for target in action.targets])
+    for rule in rules:
+        for wanted in rule.conditions:
+            needs |= needs_of_condition(wanted)
+        for read in rule.read.values():
+            needs |= ScreenNeeds.TEXT if read.element is None else ScreenNeeds.ELEMENTS
+        if rule.shows_part_of is not None:
+            needs |= ScreenNeeds.TEXT
+        if rule.dialogs is not None or any(action.focus is not None for action in rule.do):
+            needs |= ScreenNeeds.ELEMENTS
+    return needs
 
 
 def _pictures(of: Callable[[], Sight]) -> Callable[[Path], Sequence[FoundPicture]]:

@@ -13,10 +13,9 @@ from holo_tasks.core.elements.elements import SHOWING, Application, Element, Ele
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, check_focus, keyboard_elsewhere
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
-from holo_tasks.scripts.playbook_brain import needs_of
 from holo_tasks.scripts.rules import find, follow, is_visible
 from holo_tasks.scripts.script import screens_of
-from holo_tasks.scripts.script_view import ScreenNeeds
+from holo_tasks.scripts.script_view import ScreenNeeds, needs_of
 from holo_tasks.scripts.steps_and_targets import ElementTarget, ShownElement, Target
 from holo_tasks.scripts.values import read_values
 from holo_tasks.vision.screen_text import Line, Sight

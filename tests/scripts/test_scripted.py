@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached, NeedsPerson
+from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached, NeedsPerson, ScreenChanged
 from holo_tasks.core.input.gestures import Click, Gesture, Hotkey, Pause, Write
 from holo_tasks.core.limits.budget import Limits
 from holo_tasks.core.prompts.call_to_gesture import to_pixel
@@ -26,6 +26,7 @@ from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import MOST_UNSENT
 from holo_tasks.scripts.rules import UNKNOWN_SCREEN_WAITS
 from holo_tasks.scripts.script import Script, screens_of
 from holo_tasks.scripts.script_view import exactly
@@ -164,6 +165,27 @@ async def test_a_step_that_fails_twice_is_given_up() -> None:
 
     with pytest.raises(GaveUp, match="This failed twice: The hands cannot do that"):
         await done(walk_on(Program(refuse)), Script(PLAYBOOK, "look-up", **VALUES).brain())
+
+
+@pytest.mark.parametrize("times", [3, 99])
+async def test_a_step_waits_while_the_screen_changes_right_before_it(times: int) -> None:
+    """Nothing was done, so the step did not fail. A screen that never rests ends the playbook nevertheless."""
+    refused: list[Gesture] = []
+
+    def change(gesture: Gesture) -> None:
+        if len(refused) < times:
+            refused.append(gesture)
+            raise ScreenChanged("The screen changed at the last moment.")
+
+    desktop = Program(change)
+    work = done(walk_on(desktop), Script(PLAYBOOK, "look-up", **VALUES).brain())
+    if times == 3:
+        await work
+        assert desktop.gestures[0] == refused[0]
+    else:
+        with pytest.raises(GaveUp, match=r"This failed twice: .*at the last moment"):
+            await work
+        assert len(refused) == MOST_UNSENT + 2
 
 
 async def test_a_masked_value_is_not_read_but_a_masked_target_is_found() -> None:
