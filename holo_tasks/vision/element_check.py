@@ -88,6 +88,8 @@ SURE = 0.99
 SURE_READ = 0.9
 """Confidence that a row read alone needs."""
 ROOM, AROUND = 8, 3
+CLOSE, LOW = 4, 2.5
+"""Number of containers around a field that may be its area, and their largest height in heights of the field."""
 MOST_OF, HIGH = 0.6, 60
 KEPT = 2048
 """Number of places whose text is cached by their pixels."""
@@ -490,8 +492,8 @@ def _with_shortcut(name: str, read: str) -> bool:
 def _space_around(tree: ElementTree, element: Element) -> Iterator[Box]:
     """Yield the box of a field and of close containers, since the visible edge may be theirs."""
     yield element.box
-    for above in tree.ancestors(element)[:4]:
-        is_close = above.box.height <= 2.5 * element.box.height and above.box.width <= 1.6 * element.box.width
+    for above in tree.ancestors(element)[:CLOSE]:
+        is_close = above.box.height <= LOW * element.box.height and above.box.width <= 1.6 * element.box.width
         if is_close or _is_of_parts(tree, above):
             yield above.box
 
@@ -523,8 +525,21 @@ def _names_around(tree: ElementTree, element: Element) -> Iterator[str]:
         return
     above = tree.ancestors(element)
     yield from (each.name for each in above if each.name and each.box == element.box)
-    beside = (each for each in tree.children(above[0]) if each.role in TEXTS) if above else ()
-    yield from (each.name for each in beside if each.name and each.on_screen and element.box.encloses(each.box))
+    area = _own_area(tree, element)
+    inside = tree.below(area) if area is not None else tree.children(above[0]) if above else ()
+    texts = (each for each in inside if each.role in TEXTS and each.name and each.on_screen)
+    yield from (each.name for each in texts if element.box.encloses(each.box))
+
+
+def _own_area(tree: ElementTree, element: Element) -> Element | None:
+    """Return the largest close container of a field that has no other control, or ``None``."""
+    area = None
+    for above in tree.ancestors(element)[:CLOSE]:
+        controls = (each for each in tree.below(above) if each.role in PRESSED | WRITTEN_INTO)
+        if above.box.height > LOW * element.box.height or any(each.id != element.id for each in controls):
+            break
+        area = above
+    return area
 
 
 def _is_near(lines: Sequence[Line], box: Box) -> bool:

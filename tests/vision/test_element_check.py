@@ -182,6 +182,30 @@ def test_a_list_field_without_a_value_may_show_the_text_that_lies_over_it(
 
 
 @pytest.mark.parametrize(
+    ("area", "button", "reason"),
+    [
+        (Box(FIELD.left, FIELD.top, FIELD.width + 40, FIELD.height), False, ""),
+        (Box(FIELD.left, FIELD.top - 70, FIELD.width, 3 * FIELD.height), False, "another text"),
+        (Box(FIELD.left, FIELD.top, FIELD.width + 40, FIELD.height), True, "another text"),
+    ],
+    ids=["its area", "an area of several rows", "an area with another control"],
+)
+def test_the_text_over_a_list_field_may_be_in_another_part_of_its_area(area: Box, button: bool, reason: str) -> None:
+    """Element Plus and Ant Design have the field and the chosen option in two parts of one frame."""
+    parts = ("section", "", FIELD)
+    tree = tree_of(
+        *(("section", "", area), parts, ("combo box", "Status", FIELD), parts),
+        ("label", "Draft", Box(FIELD.left + 4, FIELD.top + 4, 60, 18)),
+        ("button" if button else "image", "Clear", Box(FIELD.right, FIELD.top, 40, 32)),
+        ("cell", "Draft", GROUND),
+    )
+    parents = (-1, 0, 1, 2, 1, 4, 1, 0)
+    tree = replace(tree, elements=tuple(map(lambda each, up: replace(each, parent=up), tree.elements, parents)))
+    found = CHECK.contradiction(picture("Draft"), tree, tree.elements[3])
+    assert (reason in found) if reason else not found
+
+
+@pytest.mark.parametrize(
     ("value", "outline", "reason"),
     [
         ("zusammen zerren", "black", ""),
