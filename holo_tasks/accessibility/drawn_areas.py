@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holo_tasks.core.elements.elements import Element
+from holo_tasks.core.elements.elements import SHOWING, Element
 
 TINY = 4
 """A control with a side below this many pixels cannot be seen."""
 CONTROLS = frozenset({"combo box", "text field", "spin button", "button", "check box", "radio button", "switch"})
+SIGNS = frozenset({"check box", "radio button", "switch"})
+"""Controls for which pages draw a sign of their own. The control itself may have no size."""
 AREAS = frozenset({"section", "panel", "label"})
 
 
@@ -17,11 +19,16 @@ def with_drawn_areas(made: Sequence[Element], first: int) -> list[Element]:
     """Return a window's elements, with the box of its area for each control that is tiny; their ids start at ``first``.
 
     Pages hide the control of a chooser in that way, and a press anywhere in its label goes to it. Only an area without
-    a name, in a label, with no other control counts.
+    a name, in a label, with no other control counts. A check box or a radio button may have no size at all.
     """
-    tiny = [each for each in made if each.role in CONTROLS and each.box.area and _is_tiny(each)]
-    boxes = {each.id: area.box for each in tiny if (area := _area_of(each, made, first)) is not None}
-    return [replace(each, box=boxes[each.id]) if each.id in boxes else each for each in made]
+    tiny = [each for each in made if each.role in CONTROLS and (each.box.area or each.role in SIGNS) and _is_tiny(each)]
+    areas = {each.id: area for each in tiny if (area := _area_of(each, made, first)) is not None}
+    return [_drawn(each, areas[each.id]) if each.id in areas else each for each in made]
+
+
+def _drawn(control: Element, area: Element) -> Element:
+    """Return a control at the place of its area."""
+    return replace(control, box=area.box, states=control.states | (area.states & {SHOWING}))
 
 
 def _is_tiny(element: Element) -> bool:

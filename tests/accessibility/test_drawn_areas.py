@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.accessibility.drawn_areas import with_drawn_areas
-from holo_tasks.core.elements.elements import Element
+from holo_tasks.core.elements.elements import NOWHERE, SHOWING, Element
 from holo_tasks.core.screen.geometry import Box
 from tests.support.element_trees import element
 
@@ -54,3 +54,17 @@ def test_a_label_may_be_named_by_the_texts_in_it() -> None:
 )
 def test_any_other_control_keeps_its_box(made: list[Element]) -> None:
     assert with_drawn_areas(made, 10) == made
+
+
+@pytest.mark.parametrize(
+    ("role", "area", "is_drawn"),
+    [("check box", AREA, True), ("check box", NOWHERE, False), ("combo box", AREA, False)],
+    ids=["in a visible label", "in a label out of view", "another control"],
+)
+def test_a_check_box_without_a_size_is_where_its_label_is(role: str, area: Box, is_drawn: bool) -> None:
+    """Element Plus draws the box itself and hides the control."""
+    made = chooser(NOWHERE)
+    hidden = replace(made[3], role=role, states=made[3].states - {SHOWING})
+    made = [*made[:1], replace(made[1], box=area), replace(made[2], box=area), hidden]
+    found = with_drawn_areas(made, 10)[3]
+    assert (found.box == AREA and found.on_screen) is is_drawn

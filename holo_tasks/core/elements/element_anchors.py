@@ -11,6 +11,10 @@ from holo_tasks.core.screen.geometry import Box
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
 """Roles of controls that are checked or not."""
+SIGNS_BESIDE = frozenset({"check box", "radio button", "switch"})
+"""Roles of controls that a press on the words beside them sets."""
+MOST_AROUND, FARTHEST_WORDS = 2, 24
+"""The most containers between such words and their label, and their largest distance from the control, in pixels."""
 FIELDS = frozenset({"text field", "spin button", "combo box", "date editor"})
 OPTIONS = frozenset({"list item", "menu item", "tree item", "cell"})
 """Roles of the options of a combo box."""
@@ -68,6 +72,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
 
     ``known`` removes the hidden texts of an element.
     """
+    element = _control_of_words(tree, element)
     reported = known(element)
     facts = {"role": reported.role, "name": reported.name, "application": reported.application}
     if reported.name:
@@ -91,6 +96,22 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     facts |= _row(tree, element, known) | _in_form(tree, element, known)
     facts |= _dialogs(tree, known) | _texts(tree, element, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
+
+
+def _control_of_words(tree: ElementTree, element: Element) -> Element:
+    """Return the check box or radio button whose words were pressed; without one, the element itself.
+
+    In a page a press on a label goes to the only control in it. Other words belong to the control that has them as
+    its name and is beside them.
+    """
+    if element.role not in TEXTS or not element.name or tree.row_of(element):
+        return element
+    around = next((each for each in tree.ancestors(element)[:MOST_AROUND] if each.role == "label"), element)
+    inside = [each for each in tree.below(around) if each.role in TWO_STATES | FIELDS | PRESSED and each.on_screen]
+    alike = [each for each in tree.find(None, element.name) if each.role in SIGNS_BESIDE]
+    beside = [each for each in alike if is_level(each.box, element.box) and each.box.gap(element.box) <= FARTHEST_WORDS]
+    found = inside or (beside if len(alike) == 1 else [])
+    return found[0] if len(found) == 1 and found[0].role in SIGNS_BESIDE else element
 
 
 def _is_named_by_value(tree: ElementTree, element: Element) -> bool:

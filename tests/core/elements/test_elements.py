@@ -453,3 +453,30 @@ def test_a_circular_tree_is_refused() -> None:
 def test_a_name_from_outside_is_one_visible_line() -> None:
     assert one_line("Sa\u200bve\u202e \x1b[2J\n all", 120) == "Save [2J all"
     assert len(one_line("x" * 1_000_000, 120)) == 120
+
+
+@pytest.mark.parametrize(
+    ("around", "name", "left", "further", "told"),
+    [
+        pytest.param("label", "Priority: Urgent", 20, "image", "check box", id="in its label"),
+        pytest.param("panel", "Urgent", 20, "image", "check box", id="beside it"),
+        pytest.param("panel", "Approved", 20, "image", "label", id="beside another one"),
+        pytest.param("panel", "Urgent", 400, "image", "label", id="far away"),
+        pytest.param("label", "Urgent", 20, "button", "label", id="in a label with two controls"),
+        pytest.param("panel", "Urgent", 20, "check box", "label", id="beside two of one name"),
+    ],
+)
+def test_words_that_set_a_check_box_are_described_as_it(
+    around: str, name: str, left: int, further: str, told: str
+) -> None:
+    """A second press would set it back, so a replay has to know its state."""
+    made = (
+        element(0, "window", "Orders", Box(0, 0, 600, 400), -1, ACTIVE),
+        element(1, around, "", Box(10, 30, 500, 40)),
+        element(2, "check box", name, Box(left, 40, 14, 14), 1),
+        element(3, "label", "Urgent", Box(40, 38, 60, 18), 1),
+        element(4, further, "Urgent" if further == "check box" else "Help", Box(40, 90, 14, 14), 1),
+    )
+    tree = ElementTree(made)
+    facts = anchors_of(tree, tree.elements[3], lambda each: each)
+    assert (facts["role"], facts.get("checked")) == (told, "no" if told == "check box" else None)
