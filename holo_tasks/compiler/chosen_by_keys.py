@@ -13,7 +13,16 @@ from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.targets import hits
 from holo_tasks.core.elements.element_anchors import numbered
-from holo_tasks.scripts.value_formats import format_of, forms_of, is_part_of, with_words_of
+from holo_tasks.scripts.value_formats import (
+    day_and_month,
+    days_of_month,
+    format_of,
+    formatted,
+    forms_of,
+    is_part_of,
+    months_in,
+    with_words_of,
+)
 from holo_tasks.vision.screen_text import Line, Sight, matches, on_row
 
 CHOOSE = "choose"
@@ -95,10 +104,25 @@ def _is_on_part(step: RecordedStep, sights: Mapping[Picture, Sight], value: str,
     """
     if step.tool not in ("click", "double_click") or step.typed_into:
         return False
+    if is_day_under_its_month(step.element, sights[step.before], value):
+        return False
     known = [*_named(step, sights), *numbered(step.element, "cell")]
     keys = [one for one in values if not one.isdigit() or len(one) > SHORTEST]
     is_part = any(is_part_of(name, value) for name in _named(step, sights))
     return is_part and not any(key in text for key in keys for text in known)
+
+
+def is_day_under_its_month(facts: Mapping[str, str], sight: Sight, value: str) -> bool:
+    """Return whether a pressed element is the day of a date in a calendar of its month, which is written on the screen.
+
+    A replay finds such a day for another date of the same month.
+    """
+    day, month = day_and_month(facts.get("name", ""), value)
+    shown = formatted(value, month) if day else ""
+    if not shown or facts.get("day_of") != f"{formatted(value, 'D')} of {days_of_month(shown)}":
+        return False
+    rows = [" ".join(one.text for one in sight.lines if on_row(one.box, line.box)) for line in sight.lines]
+    return months_in(shown) in [months_in(row) for row in rows]
 
 
 def _series(steps: Sequence[RecordedStep]) -> Iterator[list[RecordedStep]]:

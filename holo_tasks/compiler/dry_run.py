@@ -18,8 +18,9 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.playbook import Playbook
 from holo_tasks.scripts.rules import Decision, find, follow
 from holo_tasks.scripts.steps_and_targets import Action, Target
+from holo_tasks.scripts.value_formats import months_in
 from holo_tasks.scripts.values import Value, fill
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.screen_text import Sight, on_row
 
 BESIDE = "XXZ"
 """A column far from those of any recorded cell, for the other cells of its row."""
@@ -111,6 +112,9 @@ def _reported(step: RecordedStep | None, before: RecordedStep | None, sight: Sig
             above = tree.add("row", "", Box(0, at.y - 2, sight.size.width, 5), above)
             for text in cells:
                 tree.add("cell", text, Box(at.x + 5, at.y - 2, 5, 5), above)
+        if "day_of" in facts:
+            tree.add_days(facts, at, above, sight)
+            continue
         tree.add_alike(facts, at, above, states)
     if tree.found and step is not None and not step.points and step.element.get("role"):
         # Without it, this tree would say that no field has the keyboard.
@@ -146,6 +150,18 @@ class _ToldTree:
         for other in range(1, count + 1):
             box = Box(at.x - 2 + (other - number), at.y - 2, 5, 5)
             self.add(role, facts.get("name", ""), box, above, states, facts.get("holds", ""))
+
+    def add_days(self, facts: Mapping[str, str], at: Point, parent: int, sight: Sight) -> None:
+        """Add the days of a calendar, below the nearest month and year above the day that was pressed."""
+        rows = [(line, [one.text for one in sight.lines if on_row(one.box, line.box)]) for line in sight.lines]
+        titles = [line.box for line, texts in rows if line.box.bottom <= at.y and months_in(" ".join(texts))]
+        title = max(titles, key=lambda box: box.top, default=Box(0, at.y, 1, 1))
+        number, count = map(int, facts["day_of"].split(" of "))
+        whole = Box.of_corners(0, title.top, sight.size.width, sight.size.height)
+        above = self.add("table", "", whole, parent)
+        for day in range(1, count + 1):
+            box = Box(at.x - 2, at.y - 2, 5, 5) if day == number else Box(0, title.bottom + 2, 5, 5)
+            self.add(facts.get("role", ""), facts["name"] if day == number else str(day), box, above)
 
     def add_sheet(self, facts: Mapping[str, str], at: Point, parent: int) -> None:
         """Add a cell of a spreadsheet with the other cells of its row, the row above it, and its column's heading."""

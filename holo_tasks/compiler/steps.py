@@ -26,6 +26,7 @@ from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.steps_and_targets import Target
+from holo_tasks.scripts.value_formats import day_and_month, days_of_month, formatted
 from holo_tasks.scripts.values import PLACEHOLDER, Value
 from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON, fit
 from holo_tasks.vision.screen_text import Sight, matches, plain
@@ -52,6 +53,8 @@ def target_of(
         return None
     if step.of_next and _is_on_other_words(step, sight):
         step = replace(step, element={}, of_next=False)
+    if place == 0 and (day := _day_of_calendar(step.element, values)) is not None:
+        return day
     if place == 0 and (in_row := _in_row(step, sight, values)) is not None:
         return in_row
     if place == 0 and step.typed_into and "in_form" in step.element and not is_key(step.element["name"], values):
@@ -119,6 +122,28 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
     if facts.get("column") and role in CELLS:
         return Target(role=role, row=key, column=facts["column"], within=within)
     return Target(name=key, within=within)
+
+
+def _day_of_calendar(facts: Mapping[str, str], values: Mapping[str, Value]) -> Target | None:
+    """Return the target for the day of a date in a calendar, with the month and year that the calendar must show.
+
+    Raises `InvalidUsage` if the day may be of two dates.
+    """
+    if "day_of" not in facts:
+        return None
+    told = {name: (str(value), *day_and_month(facts["name"], str(value))) for name, value in values.items()}
+    dates = [(name, day, month) for name, (value, day, month) in told.items() if day and _is_as_long(facts, value)]
+    if len(dates) > 1:
+        raise InvalidUsage("The pressed day may be of two dates.")
+    if not dates:
+        return None
+    name, day, month = dates[0]
+    return Target(role=facts["role"], name=f"{{{name}:{day}}}", month=f"{{{name}:{month}}}")
+
+
+def _is_as_long(facts: Mapping[str, str], value: str) -> bool:
+    """Return whether the calendar of a pressed day has as many days as the month of a date."""
+    return facts["day_of"].endswith(f" of {days_of_month(formatted(value, 'MMMM YYYY'))}")
 
 
 def _icon_in_row(icon: Path, at: Point, sight: Sight, values: Mapping[str, Value]) -> Target | None:

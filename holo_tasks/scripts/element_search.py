@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from holo_tasks.core.elements.calendar_days import day_of
 from holo_tasks.core.elements.elements import CELLS, LISTS, MODAL, READ_ONLY, ROWS, TEXTS, Element, ElementTree, in_rows
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.steps_and_targets import (
@@ -21,6 +22,7 @@ from holo_tasks.scripts.steps_and_targets import (
     ShownElement,
     Target,
 )
+from holo_tasks.scripts.value_formats import days_of_month, months_in
 from holo_tasks.vision.element_check import MULTI_LINE, WRITTEN_INTO, agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 
@@ -30,6 +32,8 @@ OF_LINES = frozenset({"text field", "paragraph"})
 """Roles of elements that may take several lines."""
 IN_TABLES = ("row", "column")
 """Relations of an element to other parts of its table or list."""
+MONTH = "month"
+"""Relation of a day to the month and year that are written above the days of its calendar."""
 SIGN = 2
 """Longest text, in characters, that OCR may miss."""
 MOST_TOLD = 3
@@ -75,8 +79,8 @@ def find_element(
     if isinstance(wanted, InSheet) and wanted.next_row:
         found, lacking = [each for each in found if tree.is_in_next_row(each)], f"{lacking} in the next row"
     for relation, label in relations.items():
-        if relation in IN_TABLES:
-            found = _in_table(found, relation, label, tree)
+        if relation in (*IN_TABLES, MONTH):
+            found = _in_part(found, relation, label, sight, tree)
             lacking = f"{words_for(wanted)} in the {relation} ‘{label}’"
             continue
         anchor = _anchor(label, sight)
@@ -134,6 +138,13 @@ def _at_place(found: Sequence[Element], place: str, lacking: str) -> Element:
     return in_rows(found)[number - 1]
 
 
+def _in_part(found: Sequence[Element], relation: str, label: str, sight: Sight, tree: ElementTree) -> list[Element]:
+    """Return the elements in a row or a column, or the days of a month in a calendar."""
+    if relation == MONTH:
+        return [each for each in found if is_day_in_month(each, label, sight)]
+    return _in_table(found, relation, label, tree)
+
+
 def _in_table(found: Sequence[Element], relation: str, label: str, tree: ElementTree) -> list[Element]:
     """Return the elements whose row of a table or list has a text, or whose column has a heading."""
     named = {each.id for each in tree.find(None, label) if holds_values(label, each.name, reported=True)}
@@ -143,6 +154,25 @@ def _in_table(found: Sequence[Element], relation: str, label: str, tree: Element
     if relation == "column":
         return [each for each in found if (head := tree.heading_of(each)) is not None and head.id in named]
     return [each for each in found if any(other.id in named for other in tree.row_of(each))]
+
+
+def is_day_in_month(element: Element, month: str, sight: Sight) -> bool:
+    """Return whether an element is a day of this month and year, such as ``March 2027``, in a calendar.
+
+    The picture must show this month and this year above the days, and no other ones. The calendar must have as many
+    days as the month.
+    """
+    day = None if sight.elements is None else day_of(sight.elements, element)
+    if day is None or days_of_month(month) != day.count:
+        return False
+    for header in day.headers:
+        read = sight.written(header)
+        if read is None:
+            inside = (line for line in sight.lines if header.contains(line.box.center))
+            read = " ".join(line.text for line in inside)
+        if months := months_in(read):
+            return months == months_in(month)
+    return False
 
 
 def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight, *, any_place: bool) -> Element | None:

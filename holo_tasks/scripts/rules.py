@@ -20,6 +20,7 @@ from holo_tasks.core.texts.outside_text import apart
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import (
     IN_TABLES,
+    MONTH,
     AmbiguousTarget,
     ContradictedTarget,
     NotFound,
@@ -522,6 +523,8 @@ def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], sight: Sight) -> Sequence[Line]:
     """Return the matches in the wanted relation to labels, and only the nearest if there are several."""
     for relation, label in target.relations.items():
+        if relation == MONTH:
+            raise NotFound  # only the elements of a program tell that a number is a day of a month
         if relation in IN_TABLES:
             anchors = sight.find(label_of(label, values))
             found = [line for line in found if any(stands(line.box, relation, each.box) for each in anchors)]

@@ -48,7 +48,7 @@ def reported_matches(wanted: Named, relations: Mapping[str, str], tree: ElementT
     for relation, label in relations.items():
         if relation == "row":
             found = _one_of_row(found, label, tree)
-        elif relation != "column":
+        elif relation not in ("column", "month"):
             anchors = tree.single(called(_named(label), tree, hidden=True))
             if len(anchors) == 1 and not anchors[0].on_screen:
                 found = anchors

@@ -213,6 +213,9 @@ class Beside(Part):
     near: str | None = None
     row: str | None = Field(default=None, description="a text in its row of a table or list, such as the item's key")
     column: str | None = Field(default=None, description="the heading of its column of a table")
+    month: str | None = Field(
+        default=None, description="the month and year of the calendar that has this day, such as {due:MMMM YYYY}"
+    )
     place: str | None = Field(
         default=None,
         pattern=r"^[1-9]\d? of [1-9]\d?$",
@@ -222,7 +225,7 @@ class Beside(Part):
     @property
     def relations(self) -> dict[str, str]:
         """The labels by relation."""
-        names = ("row", "column", "right_of", "left_of", "below", "above", "near")
+        names = ("row", "column", "month", "right_of", "left_of", "below", "above", "near")
         return {name: label for name in names if (label := getattr(self, name)) is not None}
 
 

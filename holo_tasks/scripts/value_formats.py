@@ -5,6 +5,7 @@ A format is part of a placeholder: ``{due:DD.MM.YYYY}``, ``{due:MMMM}``, ``{star
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,6 +97,34 @@ def is_part_of(text: str, value: str) -> bool:
     tell = _date_parts if _DATE.fullmatch(value) else _time_parts if _TIME.fullmatch(value) else None
     said = re.findall(r"\d+", text) or [text.strip()]
     return tell is not None and {*tell(value).values()}.issuperset(said)
+
+
+def day_and_month(text: str, value: str) -> tuple[str, str]:
+    """Return the formats of a day of a calendar, such as ``17``, and of its month. Returns empty texts for others."""
+    parts = _date_parts(value) if _DATE.fullmatch(value) else {}
+    if "MMMM" not in parts:
+        return "", ""
+    return next((form for form in ("D", "DD") if parts[form] == text), ""), "MMMM YYYY"
+
+
+def months_in(text: str) -> list[tuple[str, ...]]:
+    """Return the years and the months of a text such as ``Nov 2026``, or an empty list if it lacks one of the two.
+
+    A month may be short. OCR may join a month and a year.
+    """
+    words = re.findall(r"[A-Za-z]+|\d+", text)
+    months = {name for word in words for name in MONTH_NAMES if word.casefold() in (name[:3].lower(), name.lower())}
+    years = {word for word in words if re.fullmatch(r"(19|20)\d\d", word)}
+    return [tuple(sorted(years)), tuple(sorted(months))] if years and months else []
+
+
+def days_of_month(text: str) -> int:
+    """Return the number of days of a month such as ``February 2028``; 0 for any other text."""
+    found = months_in(text)
+    if not found or any(len(part) != 1 for part in found):
+        return 0
+    (year,), (month,) = found
+    return calendar.monthrange(int(year), MONTH_NAMES.index(month) + 1)[1]
 
 
 def _order(form: str) -> str:

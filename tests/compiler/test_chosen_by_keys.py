@@ -9,7 +9,10 @@ import pytest
 
 from holo_tasks.compiler.chosen_by_keys import BY_KEYS, BY_PART, CHOOSE, with_choices
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
+from holo_tasks.compiler.steps import target_of
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.screen_text import Line, Sight
 
 SIZE = Size(640, 400)
@@ -122,3 +125,27 @@ def test_a_date_that_was_typed_with_its_month_or_its_day_first_is_chosen_by_no_p
 
 def test_a_pressed_date_that_may_begin_with_its_month_is_chosen_by_the_model() -> None:
     assert tools(press("03/03/2026"), sight=FORM, data={"due": "2026-03-03"}) == [CHOOSE]
+
+
+@pytest.mark.parametrize(
+    ("month", "facts", "left"),
+    [
+        pytest.param("December 2026", {"day_of": "24 of 31"}, False, id="the month is shown"),
+        pytest.param("« 2026 Dec »", {"day_of": "24 of 31"}, False, id="it is short and after the year"),
+        pytest.param("January 2027", {"day_of": "24 of 31"}, True, id="another month is shown"),
+        pytest.param("December", {"day_of": "24 of 31"}, True, id="no year is shown"),
+        pytest.param("December 2026", {"day_of": "24 of 30"}, True, id="the calendar has too few days"),
+        pytest.param("December 2026", {}, True, id="no calendar"),
+    ],
+)
+def test_a_day_in_a_calendar_of_its_month_stays(month: str, facts: dict[str, str], left: bool) -> None:
+    sight = Sight((Line(month, Box(40, 10, 150, 14)),), SIZE)
+    assert (CHOOSE in tools(press("24", **facts), sight=sight, data=DUE)) is left
+
+
+def test_a_day_in_a_calendar_is_found_by_its_month() -> None:
+    sight, day = Sight((), SIZE), press("24", day_of="24 of 31", **{"cell 1": "23"})
+    found = target_of(day, 0, sight, DUE)
+    assert found == Target(role="button", name="{due:D}", month="{due:MMMM YYYY}")
+    with pytest.raises(InvalidUsage, match="two dates"):
+        target_of(day, 0, sight, {"due": "2026-12-24", "paid": "2027-01-24"})

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from holo_tasks.core.elements.calendar_days import day_of
 from holo_tasks.core.elements.elements import CELLS, LISTS, READ_ONLY, TEXTS, Element, ElementTree, in_rows, is_level
 from holo_tasks.core.screen.geometry import Box
 
@@ -67,6 +68,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
       its value.
     * ``image`` is set for a cell of a table with an image and nothing else, and for its image if that has no name.
     * ``area_text`` is the only text in an area without a name, such as an option that was pressed next to its words.
+    * ``day_of`` is set for a day of the month that a calendar shows, such as ``17 of 30``.
     * ``text 1`` and so on are the texts in its dialog. ``file_dialog`` is set in a dialog that chooses a file.
     * ``dialogs`` is the number of dialogs on the screen, and ``dialog 1`` and so on are their titles.
 
@@ -92,6 +94,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
     facts["chosen_in"] = _chosen_in(tree, element, known)
     facts["image"] = YES if _is_only_image(tree, element) else ""
+    if (day := day_of(tree, element)) is not None:
+        facts["day_of"] = f"{day.number} of {day.count}"
     facts["area_text"] = _area_text(tree, element, known)
     facts |= _row(tree, element, known) | _in_form(tree, element, known)
     facts |= _dialogs(tree, known) | _texts(tree, element, known)
