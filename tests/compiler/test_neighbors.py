@@ -86,6 +86,21 @@ def test_a_label_above_serves_where_none_is_at_the_left_and_one_that_is_there_tw
     assert not {"below", "right_of"} & {*form.facts("text field", 0)}
 
 
+@pytest.mark.parametrize("role", ["dialog", "panel"])
+def test_a_label_of_a_dialog_may_be_in_the_table_behind_it_too(role: str) -> None:
+    form = Form()
+    form.add("column header", "State", Box(400, 10, 80, 20), form.panel)
+    over = form.add(role, "Order", Box(200, 180, 400, 200), form.window)
+    form.add("label", "State", Box(220, 240, 60, 20), over)
+    form.add("combo box", "New", Box(300, 240, 100, 22), over, "New")
+    form.add("label", "Notice", Box(280, 20, 100, 20), form.panel)
+    facts = form.facts("combo box", 0)
+    assert facts.get("right_of") == ("State" if role == "dialog" else None)
+    assert facts.get("below") == (None if role == "dialog" else "Notice")
+    if role == "dialog":
+        assert form.finds(Target(role="combo box", right_of="State")).top == 240
+
+
 @pytest.mark.parametrize("group", ["", "Rating of the clerk"])
 def test_the_place_among_equal_elements_counts_together_with_another_anchor(group: str) -> None:
     form = Form().stars(group=group)

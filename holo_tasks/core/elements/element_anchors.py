@@ -191,6 +191,8 @@ def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]
     window = tree.window_of(element)
     texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and each.name]
     texts = [each for each in texts if tree.window_of(each) is window]
+    if (dialog := tree.dialog_of(element)) is not None:
+        texts = [each for each in texts if tree.dialog_of(each) is dialog]
     found = []
     for relation in ("right_of", "below"):
         there = [each for each in texts if _stands(element.box, relation, each.box)]
@@ -203,8 +205,12 @@ def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]
 
 
 def _is_label(tree: ElementTree, element: Element) -> bool:
-    """Return whether a text is there once. A field that has the name of its label does not count."""
-    return [each for each in tree.find(None, element.name) if each.role not in FIELDS] == [element]
+    """Return whether a text is there once. A field that has the name of its label does not count.
+
+    Texts behind a dialog do not count either, because a label is searched in front.
+    """
+    alike = [each for each in tree.find(None, element.name) if each.role not in FIELDS]
+    return tree.in_front(alike) == [element] and not any(each in tree.ancestors(element) for each in alike)
 
 
 def _is_lasting(text: str) -> bool:
