@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from holo_tasks.core.elements.elements import TEXTS
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, text_of
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.steps_and_targets import ElementTarget, Shown
 from holo_tasks.scripts.value_formats import formatted
-from holo_tasks.vision.screen_text import GOES_ON, FilledLabel, Sight
+from holo_tasks.vision.element_check import agrees
+from holo_tasks.vision.screen_text import GOES_ON, FilledLabel, Sight, plain
 
 Value: TypeAlias = str | int | bool | None
 
@@ -140,9 +142,21 @@ def _any_text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str 
     texts = [line.text for line in sight.lines] if reported is None else [reported]
     found = {m[1] for m in (pattern.fullmatch(text.strip()) for text in texts) if m}
     if not found and reported is None:  # OCR may read texts that stand close together as one line or as several
-        found = {m[1] for m in sight.match_phrases(pattern)}
+        found = {m[1] for m in sight.match_phrases(pattern)} or _reported_matches(pattern, sight)
     # Two different matches: no value is better than a wrong one.
     return found.pop() if len(found) == 1 else None
+
+
+def _reported_matches(pattern: re.Pattern[str], sight: Sight) -> set[str]:
+    """Return the values in texts that programs report, if the picture shows these texts with a misread letter."""
+    texts = () if sight.elements is None else (each for each in sight.elements.elements if each.role in TEXTS)
+    matched = [(each, found) for each in texts if each.on_screen and (found := pattern.fullmatch(each.name.strip()))]
+    return {found[1] for each, found in matched if _is_misread(each.name, sight.written(each.box) or "")}
+
+
+def _is_misread(text: str, read: str) -> bool:
+    """Return whether OCR read a text with at most one letter more or less. More letters may be a word such as *not*."""
+    return abs(len(plain(text)) - len(plain(read))) <= 1 and agrees(text, read)
 
 
 def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value], sight: Sight) -> str | None:

@@ -8,6 +8,7 @@ from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import read_values
 from holo_tasks.vision.screen_text import Line, Sight
+from tests.support.elements import tree_of
 
 BUTTON = Line("Save changes", Box(22, 498, 99, 28))
 MESSAGE = Read.model_validate({"line": r"(Save ?changes ?\d+ ?rows ?saved)", "as": "text"})
@@ -34,3 +35,23 @@ def test_a_part_of_a_phrase_is_no_value(texts: list[str], value: int | None) -> 
     wanted = Read.model_validate({"line": r"Total: ?(\d+)", "as": "int"})
     found = read_values({"total": wanted}, Sight(lines, Size(640, 480)), {})
     assert (None if found is None else found["total"]) == value
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        ("Order 5 was changed successully.", "Order 5 was changed successfully."),
+        ("Order 6 was changed successully.", None),
+        ("Order 5 was not changed successfully.", None),
+        ("", None),
+    ],
+    ids=["a letter is missing", "another number", "another word", "nothing there"],
+)
+def test_a_message_that_ocr_misread_is_taken_from_the_program(read: str, value: str | None) -> None:
+    place = Box(300, 100, 240, 18)
+    tree = tree_of(("label", "Order 5 was changed successfully.", place))
+    wanted = Read.model_validate({"line": r"(Order ?\d+ ?was ?changed ?successfully\.)"})
+    lines = [Line(read, place)] if read and value else []
+    sight = Sight(lines, Size(640, 480), elements=tree, written=lambda box: read if box == place else "")
+    found = read_values({"message": wanted}, sight, {})
+    assert (None if found is None else found["message"]) == value
