@@ -13,6 +13,7 @@ from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.targets import hits
 from holo_tasks.core.elements.element_anchors import numbered
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.value_formats import (
     day_and_month,
     days_of_month,
@@ -121,8 +122,19 @@ def is_day_under_its_month(facts: Mapping[str, str], sight: Sight, value: str) -
     shown = formatted(value, month) if day else ""
     if not shown or facts.get("day_of") != f"{formatted(value, 'D')} of {days_of_month(shown)}":
         return False
-    rows = [" ".join(one.text for one in sight.lines if on_row(one.box, line.box)) for line in sight.lines]
-    return months_in(shown) in [months_in(row) for row in rows]
+    return any(months == months_in(shown) for months, _ in months_on(sight))
+
+
+def months_on(sight: Sight) -> Iterator[tuple[list[tuple[str, ...]], Box]]:
+    """Yield each month and year that a picture shows in one text, or in two texts of a row, with their box."""
+    for one in sight.lines:
+        level = (other for other in sight.lines if other is not one and on_row(other.box, one.box))
+        for text, box in (
+            (one.text, one.box),
+            *((f"{one.text} {other.text}", Box.around([one.box, other.box])) for other in level),
+        ):
+            if months := months_in(text):
+                yield months, box
 
 
 def _series(steps: Sequence[RecordedStep]) -> Iterator[list[RecordedStep]]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from string import ascii_uppercase
 
+from holo_tasks.compiler.chosen_by_keys import months_on
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of, pressed_places
@@ -18,9 +19,8 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.playbook import Playbook
 from holo_tasks.scripts.rules import Decision, find, follow
 from holo_tasks.scripts.steps_and_targets import Action, Target
-from holo_tasks.scripts.value_formats import months_in
 from holo_tasks.scripts.values import Value, fill
-from holo_tasks.vision.screen_text import Sight, on_row
+from holo_tasks.vision.screen_text import Sight
 
 BESIDE = "XXZ"
 """A column far from those of any recorded cell, for the other cells of its row."""
@@ -153,14 +153,14 @@ class _ToldTree:
 
     def add_days(self, facts: Mapping[str, str], at: Point, parent: int, sight: Sight) -> None:
         """Add the days of a calendar, below the nearest month and year above the day that was pressed."""
-        rows = [(line, [one.text for one in sight.lines if on_row(one.box, line.box)]) for line in sight.lines]
-        titles = [line.box for line, texts in rows if line.box.bottom <= at.y and months_in(" ".join(texts))]
-        title = max(titles, key=lambda box: box.top, default=Box(0, at.y, 1, 1))
+        titles = [box for _, box in months_on(sight) if box.bottom <= at.y]
+        title = max(titles, key=lambda box: (box.top, -box.width), default=Box(at.x, at.y, 1, 1))
         number, count = map(int, facts["day_of"].split(" of "))
-        whole = Box.of_corners(0, title.top, sight.size.width, sight.size.height)
+        left, right = min(title.left, at.x - 2), max(title.right, at.x + 3)
+        whole = Box.of_corners(left, title.top, right, sight.size.height)
         above = self.add("table", "", whole, parent)
         for day in range(1, count + 1):
-            box = Box(at.x - 2, at.y - 2, 5, 5) if day == number else Box(0, title.bottom + 2, 5, 5)
+            box = Box(at.x - 2, at.y - 2, 5, 5) if day == number else Box(left, title.bottom + 2, 5, 5)
             self.add(facts.get("role", ""), facts["name"] if day == number else str(day), box, above)
 
     def add_sheet(self, facts: Mapping[str, str], at: Point, parent: int) -> None:

@@ -143,6 +143,13 @@ def test_a_day_in_a_calendar_of_its_month_stays(month: str, facts: dict[str, str
     assert (CHOOSE in tools(press("24", **facts), sight=sight, data=DUE)) is left
 
 
+def test_the_month_and_the_year_of_a_calendar_may_be_two_texts() -> None:
+    """The row of a table behind the calendar has a number that looks like a year."""
+    texts = (("B-2021", 10), ("December", 200), ("2026", 300))
+    sight = Sight(tuple(Line(text, Box(left, 10, 60, 14)) for text, left in texts), SIZE)
+    assert CHOOSE not in tools(press("24", day_of="24 of 31"), sight=sight, data=DUE)
+
+
 def test_a_day_in_a_calendar_is_found_by_its_month() -> None:
     sight, day = Sight((), SIZE), press("24", day_of="24 of 31", **{"cell 1": "23"})
     found = target_of(day, 0, sight, DUE)
