@@ -20,6 +20,7 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.outlines import CLOSELY, areas_of, drawings_of, edges_of, icon_left_of
 from holo_tasks.vision.screen_text import WORDS_APART, Sight, matches
+from holo_tasks.vision.template_match import places_of, reference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,11 @@ CLOSE = 2
 """Pixels by which OCR may place the left edge of a text wrongly."""
 AROUND, BESIDE = 3, 4
 """Pixels of background around a cut picture, and the distance up to which a press still hits the icon."""
+LARGEST_SIGN, UNLIKE = 48, 0.95
+"""Largest side of a sign in a cell in pixels, and largest likeness of two signs that are clearly different.
+
+A replay takes signs above 0.98 for the same.
+"""
 DIGITS = 8
 INK, GAP = 48, 0.35
 """Levels of 255 by which letters differ from their ground, and the gap between captions, in heights of the text."""
@@ -64,6 +70,8 @@ class Pictures:
         if len(step.points) != 1 or step.before.sent != Size(step.before.area.width, step.before.area.height):
             return step  # the picture was sent in a reduced size, so the pixels are unknown
         at, sight = step.points[0], self.sights[step.before]
+        if "image" in step.element and (sign := self._sign(step)) is not None:
+            return replace(step, sign=sign)
         target = target_at(at, sight, {})
         if target is not None:
             icon = self._icon_beside_words(step, target, sight)
@@ -77,6 +85,24 @@ class Pictures:
                 known.append(file)
                 return replace(step, picture=file)
         return replace(step, icon=next(iter(drawn), None))
+
+    def _sign(self, step: RecordedStep) -> Path | None:
+        """Return a picture of the small sign that a press replaced with a clearly different one, or ``None``."""
+        import numpy as np
+
+        changed, same = step.changed, step.after.area == step.before.area and step.after.sent == step.before.sent
+        if changed is None or not same or not changed.contains(step.points[0]):
+            return None
+        screen, after = self.opened(step.before), np.asarray(self.opened(step.after))
+        box = changed.grown(AROUND).cut_to(Box(0, 0, *screen.size))
+        if max(box.width, box.height) > LARGEST_SIGN or any(map(box.intersects, _masked(step.before))):
+            return None
+        file = self._written(_png(screen, box))
+        try:
+            is_other = not places_of(after[box.top : box.bottom, box.left : box.right], reference(file), UNLIKE)
+        except InvalidUsage:  # the picture has nearly one color
+            return None
+        return file if is_other else None
 
     def _icon_beside_words(self, step: RecordedStep, target: Target, sight: Sight) -> Path | None:
         """Return a picture of the icon that was pressed left of the words of a target; ``None`` for a press elsewhere.

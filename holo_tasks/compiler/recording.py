@@ -79,6 +79,8 @@ class RecordedStep:
     icon: Path | None = None
     """A picture of a pressed icon. Other rows may have the same icon, and it may do something else than the text of its
     row."""
+    sign: Path | None = None
+    """A picture of the sign that was pressed in a cell, such as a cross, if it clearly differs after the step."""
     typed_into: bool = False
     """Whether the next step types a text, perhaps after keys, so that this press selected a field."""
     of_next: bool = False

@@ -44,7 +44,7 @@ from holo_tasks.compiler.targets import (
     without_other_values,
 )
 from holo_tasks.compiler.titles import dialog_title, shows_title, title_after, with_titles
-from holo_tasks.compiler.toggles import may_toggle
+from holo_tasks.compiler.toggles import may_toggle, press_of_sign
 from holo_tasks.core.elements.element_anchors import FIELDS, PRESSED, numbered
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.element_search import NotFound
@@ -136,7 +136,9 @@ class StepsBuilder(Builder):
         if self._names_item(do):
             raise _Left(OF_ITEM)
         if may_toggle(step, following, self.recordings, self.seen):
-            raise _Left(MAY_TOGGLE)
+            do = press_of_sign(step, *self._done(visit, step)[0][1:])
+            if not do:
+                raise _Left(MAY_TOGGLE)
         if self._is_of_unnamed_row(visit, step):
             raise _Left(NO_KEY)
         if is_in_empty_cell(step, self.seen[step.before.sha256].sight):

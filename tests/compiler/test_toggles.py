@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.screen.geometry import Point
+from holo_tasks.compiler.recording import Picture, RecordedStep
+from holo_tasks.compiler.toggles import may_toggle
+from holo_tasks.core.screen.geometry import Box, Point, Size
+from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.playbook import ListStep
+from holo_tasks.scripts.rules import find
+from holo_tasks.vision.picture_targets import with_pictures
 from tests.compiler.test_compile import compiled
-from tests.support.recorded_runs import Act, Page, page, record
+from tests.support.recorded_runs import Act, Page, page, record, sight_of
 
 FORM = page((20, 10, "ORDER FORM"), (40, 70, "Urgent"), (200, 200, "Store"))
 OTHER = page((20, 10, "ORDER FORM"), (40, 70, "Urgent"), (40, 120, "Choose a carrier"), (200, 200, "Store"))
@@ -30,6 +37,24 @@ def test_a_press_without_its_element_may_toggle(
     acts = [Act(FORM, at=Point(50, 80)), Act(after, at=Point(210, 210), element=element)]
     _, _, text = compiled(tmp_path, record(tmp_path, "toggle", "Store it as urgent.", acts, done, "done"))
     assert ("it may be a check box" in text) is is_left, text
+
+
+@pytest.mark.parametrize(
+    ("role", "changed", "may"),
+    [
+        pytest.param("label", Box(20, 72, 14, 14), True, id="a small sign beside words"),
+        pytest.param("label", Box(20, 72, 200, 90), False, id="a larger change"),
+        pytest.param("label", None, False, id="no change"),
+        pytest.param("button", Box(20, 72, 14, 14), False, id="a control"),
+    ],
+)
+def test_words_may_set_a_box_that_is_not_reported(role: str, changed: Box | None, may: bool) -> None:
+    shown = Picture("0" * 64, Box(0, 0, 640, 400), Size(640, 400))
+    element = {"role": role, "name": "Urgent"}
+    pressed = RecordedStep(
+        1, "click", {"element": "Urgent"}, "", shown, shown, (Point(50, 80),), element=element, changed=changed
+    )
+    assert may_toggle(pressed, None, (), {}) is may
 
 
 TICK = {
@@ -82,3 +107,30 @@ def test_typing_after_a_toggle_is_compiled(tmp_path: Path, element: dict[str, st
     assert "checked: true" in text
     assert typing.write is not None, text
     assert (typing.focus is not None) is bool(element), text
+
+
+@pytest.mark.parametrize("is_other", [True, False], ids=["another sign after it", "the same sign after it"])
+def test_a_press_on_a_sign_is_repeated_where_the_sign_is_shown(tmp_path: Path, is_other: bool) -> None:
+    """A row that is ticked already does not show the sign, so the playbook stops there."""
+    listed = page(
+        (20, 10, "STOCK LIST"), (400, 10, "Checked"), (20, 60, "T-701"), (20, 140, "T-702"), (20, 300, "Store")
+    )
+    rows = replace(listed, icons=((410, 60), (410, 140)))
+    ticked = replace(listed, icons=((410, 60),) if is_other else rows.icons)
+    store = STORE | {"dialogs": "0"}
+    set_sign = Act(rows, at=Point(428, 158), element=TICK, changed=Box(410, 140, 36, 36))
+    acts = [set_sign, Act(ticked, click="Store", element=store)]
+    trace = record(tmp_path, "tick", "Tick T-702 and store it.", acts, page((20, 10, "ORDER IS STORED")), "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("number=T-702",))
+    assert ("it may be a check box" in text) is not is_other, text
+    if not is_other:
+        return
+    first = playbook.goals["look-up"].steps[0]
+    assert isinstance(first, ListStep)
+    assert first.click is not None
+    assert (first.click.row, first.click.column) == ("{number}", "Checked")
+    for number, top in (("T-701", 60), ("T-702", 140)):
+        found = find(first.click, {"number": number}, with_pictures(sight_of(rows), rows.picture))
+        assert Box(410, top, 36, 36).grown(2).contains(found.center)
+    with pytest.raises(NotFound):
+        find(first.click, {"number": "T-702"}, with_pictures(sight_of(ticked), ticked.picture))
