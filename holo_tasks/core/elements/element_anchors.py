@@ -108,13 +108,13 @@ def _control_of_words(tree: ElementTree, element: Element) -> Element:
     In a page a press on a label goes to the only control in it. Other words belong to the control that has them as
     its name and is beside them.
     """
-    if element.role not in TEXTS or not element.name or tree.row_of(element):
+    if element.role not in TEXTS or not element.name:
         return element
     around = next((each for each in tree.ancestors(element)[:MOST_AROUND] if each.role == "label"), element)
     inside = [each for each in tree.below(around) if each.role in TWO_STATES | FIELDS | PRESSED and each.on_screen]
     alike = [each for each in tree.find(None, element.name) if each.role in SIGNS_BESIDE]
     beside = [each for each in alike if is_level(each.box, element.box) and each.box.gap(element.box) <= FARTHEST_WORDS]
-    found = inside or (beside if len(alike) == 1 else [])
+    found = inside or (beside if len(alike) == 1 and not tree.row_of(element) else [])
     return found[0] if len(found) == 1 and found[0].role in SIGNS_BESIDE else element
 
 

@@ -460,6 +460,7 @@ def test_a_name_from_outside_is_one_visible_line() -> None:
     [
         pytest.param("label", "Priority: Urgent", 20, "image", "check box", id="in its label"),
         pytest.param("panel", "Urgent", 20, "image", "check box", id="beside it"),
+        pytest.param("row", "Urgent", 20, "image", "label", id="beside it in a row of a list"),
         pytest.param("panel", "Approved", 20, "image", "label", id="beside another one"),
         pytest.param("panel", "Urgent", 400, "image", "label", id="far away"),
         pytest.param("label", "Urgent", 20, "button", "label", id="in a label with two controls"),
