@@ -23,7 +23,7 @@ from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.screen_text import LIKENESS, NEGATIONS, Line, digits, in_reading_order, likeness, on_row, plain
 from holo_tasks.vision.template_match import pixels_of
-from holo_tasks.vision.text_row import is_empty, row_in
+from holo_tasks.vision.text_row import is_empty, row_after_icon, row_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,8 @@ PRESSED = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "check menu item", "radio menu item", "tab"}
 )
 """Roles of controls that are about as large as the text or symbol on them."""
+IN_LISTS = frozenset({"cell", "list item", "tree item"})
+"""Roles of entries of a list, which may have an icon and be cut off."""
 SIGNS = frozenset({"check box", "radio button"})
 """Roles of controls whose name may be written next to them."""
 FARTHEST_LABEL = 24
@@ -94,6 +96,7 @@ MOST_OF, HIGH = 0.6, 60
 KEPT = 2048
 """Number of places whose text is cached by their pixels."""
 _AFTER_ELLIPSIS = re.compile(r"(?<=…)\s|(?<=\.\.)\s")
+_CUT_OFF = re.compile(r"(?:…|\.\.)\s*$")
 _SHORTCUT = re.compile(r"(?:ctrl|shift|alt|super|meta|cmd|f\d+|.*\+.*|\W+|\d+)", re.IGNORECASE)
 
 
@@ -169,7 +172,8 @@ class ElementCheck:
             if not any(agrees(text, read) for text in _texts(element)) or contradicts_name(
                 element, read, self._others(frame, tree, element, read), also
             ):
-                return "" if self._begins_left(frame, tree, element) else ANOTHER_TEXT
+                is_there = self._begins_left(frame, tree, element) or self._is_after_icon(frame, tree, element)
+                return "" if is_there else ANOTHER_TEXT
         return TOO_LARGE if element.role in PRESSED and not _is_near(lines, element.box) else ""
 
     def _begins_left(self, frame: Frame, tree: ElementTree, element: Element) -> bool:
@@ -186,6 +190,21 @@ class ElementCheck:
             return False
         others = (each for each in tree.elements if each.role == "cell" and each.id != element.id and each.on_screen)
         return not any(each.box.intersects(written[0].box) and agrees(each.name, written[0].text) for each in others)
+
+    def _is_after_icon(self, frame: Frame, tree: ElementTree, element: Element) -> bool:
+        """Return whether the text after an icon in a row of a list is its name, or the beginning of it.
+
+        OCR reads the icon as a letter or a digit, and loses letters beside it.
+        """
+        if element.role not in IN_LISTS or not can_read():
+            return False
+        pixels, part = pixels_of(frame, element.box)
+        found = row_after_icon(pixels) if min(part.width, part.height) >= LEAST_PIXELS else None
+        if found is None:
+            return False
+        key = _key(found[0], "row")
+        lines = self._known.get(key) or self._remember(key, (self._read_row(*found),))
+        return not contradicts_name(element, _text(lines), _others(tree, element))
 
     def _of_empty_cell(self, frame: Frame, tree: ElementTree, element: Element) -> str:
         """Return `ANOTHER_TEXT` if the picture shows a text in an empty cell of a spreadsheet.
@@ -413,9 +432,23 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
         read = _AFTER_ELLIPSIS.split(read)[0]
     shows = element.role in WRITTEN_ON and bool(element.name)
     own = max(fit(text, read) for text in (*_texts(element), also))
+    if element.role in IN_LISTS and own < LIKENESS:
+        own = max(_fit_cut_off(text, read) for text in _texts(element))
     if own >= LIKENESS:
         return own < 1.0 and any(fit(other, read) > own for other in others)
     return shows or any(fit(other, read) >= SURE for other in others)
+
+
+def _fit_cut_off(name: str, read: str) -> float:
+    """Return from 0 to 1 how well a text with an ellipsis fits the beginning of a name of which OCR lost a letter."""
+    wanted, seen = plain(name), plain(read)
+    if not _CUT_OFF.search(read) or len(seen) < SHORT:
+        return 0.0
+    heads = {wanted[: len(seen) + more] for more in (-1, 0, 1)} if len(wanted) >= len(seen) else set()
+    ratios = (
+        SequenceMatcher(None, head, seen, autojunk=False).ratio() for head in heads if digits(head) == digits(seen)
+    )
+    return min(0.94, max(ratios, default=0.0))
 
 
 def _day_in(name: str) -> str:

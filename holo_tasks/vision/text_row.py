@@ -22,6 +22,8 @@ INK, FRAMED = 40, 0.6
 LEAST, HIGHEST = 5, 36
 """Least and largest height of a row of text, in pixels."""
 ROOM = 4
+WIDEST_ICON, LEAST_GAP = 36, 6
+"""Largest width of an icon, and least distance of a text from the icon before it, in pixels."""
 
 
 def is_empty(pixels: Pixels) -> bool:
@@ -57,3 +59,29 @@ def row_in(pixels: Pixels) -> tuple[Pixels, Box] | None:
         row[ROOM:-ROOM, ROOM:-ROOM] = inner[box.top : box.bottom, box.left : box.right]
         return row, box.moved(edge, edge)
     return None
+
+
+def row_after_icon(pixels: Pixels) -> tuple[Pixels, Box] | None:
+    """Return the row of text in a box without the icon before it, and its place in the box.
+
+    Returns ``None`` unless the row begins with something about as wide as high, and a gap wider than one between words.
+    """
+    import numpy as np
+
+    found = row_in(pixels)
+    if found is None:
+        return None
+    row, place = found
+    ink = mask_of_other_colors(row, (int(row[0, 0, 0]), int(row[0, 0, 1]), int(row[0, 0, 2])), INK)
+    columns = np.flatnonzero(ink.any(axis=0))
+    ends = np.flatnonzero(np.diff(columns) > LEAST_GAP)
+    if not ends.size:
+        return None
+    icon, begin = int(columns[ends[0]]) + 1 - ROOM, int(columns[ends[0] + 1])
+    rows = np.flatnonzero(ink[:, begin:].any(axis=1))
+    height = int(rows[-1]) + 1 - int(rows[0])
+    if icon > min(WIDEST_ICON, 2 * place.height) or height < LEAST or 2 * (begin - ROOM - icon) <= height:
+        return None
+    rest = row[max(0, int(rows[0]) - ROOM) : int(rows[-1]) + 1 + ROOM, begin - ROOM :]
+    box = Box(place.left + begin - ROOM, place.top + int(rows[0]) - ROOM, place.width - (begin - ROOM), height)
+    return np.ascontiguousarray(rest), box

@@ -12,7 +12,7 @@ from holo_tasks.core.elements.elements import SHEET, SHOWING, TOO_LATE, Element,
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
-from holo_tasks.vision.element_check import ElementCheck, _is_beside, agrees, contradicts_name, fit
+from holo_tasks.vision.element_check import ANOTHER_TEXT, ElementCheck, _is_beside, agrees, contradicts_name, fit
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.elements import tree_of
 
@@ -391,3 +391,57 @@ def test_the_text_of_a_cell_in_a_tree_may_begin_left_of_it(
     beside = [] if other is None else [("cell", "Bank", other)]
     reason = said(("cell", name, Box(200, 60, 160, 24)), *beside, frame=frame)
     assert (words in reason) if words else not reason, reason
+
+
+ROWS_WITH_ICON = [
+    ("Adler Portal", "Adler P…"),
+    ("Berg Bank", "Berg Ba…"),
+    ("Dorn Shop", "Dorn Sh…"),
+    ("Ferry", "Ferry"),
+]
+
+
+def icon_rows() -> tuple[Frame, list[Box]]:
+    """Return a picture of rows with a key as an icon before a text that a narrow column may cut off."""
+    image, boxes = Image.new("RGB", (120, 30 * len(ROWS_WITH_ICON)), "#f7f7f7"), []
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(size=13)
+    for number, (_, shown) in enumerate(ROWS_WITH_ICON):
+        top = 30 * number
+        draw.ellipse((10, top + 5, 20, top + 15), fill="#ff9a00")
+        draw.rectangle((13, top + 8, 17, top + 10), fill="#f7f7f7")
+        draw.rectangle((13, top + 15, 17, top + 24), fill="#ff9a00")
+        draw.text((31, top + 6), shown.replace("…", "..."), fill="#303030", font=font)
+        boxes.append(Box(0, top, 95, 30))
+    return Frame(image.tobytes(), Size(*image.size), ":test"), boxes
+
+
+def test_a_text_after_an_icon_confirms_a_cell_although_ocr_reads_the_icon_as_a_digit() -> None:
+    frame, boxes = icon_rows()
+    names = [name for name, _ in ROWS_WITH_ICON]
+    tree = tree_of(*(("cell", name, box) for name, box in zip(names, boxes, strict=True)))
+    assert [CHECK.contradiction(frame, tree, each) for each in tree.elements[1:]] == [""] * len(names)
+
+
+def test_a_text_after_an_icon_contradicts_the_name_of_another_row() -> None:
+    frame, boxes = icon_rows()
+    names = [name for name, _ in ROWS_WITH_ICON]
+    tree = tree_of(*(("cell", name, box) for name, box in zip([*names[1:], names[0]], boxes, strict=True)))
+    assert [CHECK.contradiction(frame, tree, each) for each in tree.elements[1:]] == [ANOTHER_TEXT] * len(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "others", "is_against"),
+    [
+        ("Dorn Shop", "Dorn h...", (), False),  # OCR lost a letter of the beginning
+        ("Dorn Shop", "Dorn h", (), True),  # nothing cuts it off
+        ("Dorn Stop", "Dorn Sho..", ("Dorn Shop",), True),
+        ("Berg 2024 A", "Berg 202...", (), False),
+        ("Berg 2024 A", "Berg 207...", (), True),  # digits differ
+        ("Berg Bank", "Bar...", (), True),  # too short
+    ],
+)
+def test_the_beginning_of_a_cell_may_lack_a_letter(
+    name: str, read: str, others: tuple[str, ...], is_against: bool
+) -> None:
+    cell = tree_of(("cell", name, FIELD)).elements[1]
+    assert contradicts_name(cell, read, others) is is_against
