@@ -43,8 +43,11 @@ def read(trace: Trace, recordings: Iterable[Recording], reader: Reader) -> dict[
 
 
 def _with_pictures(sight: Sight, trace: Trace, name: str) -> Sight:
-    """Return a sight that finds small pictures. It opens the picture again for each new search."""
-    return replace(sight, pictures=cache(lambda file: with_pictures(sight, opened(trace, name)).pictures(file)))
+    """Return a sight that finds small pictures and pieces of lines. It opens the picture again for each new search."""
+    pictures = cache(lambda file: with_pictures(sight, opened(trace, name)).pictures(file))
+    return replace(
+        sight, pictures=pictures, pieces=cache(lambda line: with_pictures(sight, opened(trace, name)).pieces(line))
+    )
 
 
 def opened(trace: Trace, name: str) -> Image.Image:

@@ -261,10 +261,14 @@ def _descriptions(
         labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
         texts = ((label_before(line, field) or line.text) for line in labels)
         yield from (Target(field=templated(text, values)) for text in texts)
-    pressed = _pressed_lines(near, point)
+    pressed = [each for line in _pressed_lines(near, point) if (each := _piece_at(line, point, sight)) is not None]
     pressed = [line for line in pressed if without_icon(line.text).isascii() or has_words(line, near)]
     for line in pressed:
-        if _is_row_of_captions(line, point, values) or _is_row_of_options(line.text, values):
+        if (
+            _is_row_of_captions(line, point, values)
+            or _is_row_of_options(line.text, values)
+            or _is_beside_middle(line, point, values)
+        ):
             continue
         words = templated(without_mark(line.text), values)
         words = words if "{" in words else without_icon(words)
@@ -298,6 +302,22 @@ def _pressed_lines(near: Sequence[Line], point: Point) -> list[Line]:
         return there
     row = min(level, key=lambda box: abs(box.center.y - point.y))
     return [line for line in there if on_row(line.box, row)]
+
+
+def _piece_at(line: Line, point: Point, sight: Sight) -> Line | None:
+    """Return the piece of a line at a point if wide gaps separate it from others, else the line.
+
+    Returns ``None`` if the point is between two pieces and not in the middle of the line, where a replay would press.
+    """
+    pieces = sight.pieces(line) if " " in line.text.strip() else ()
+    if len(pieces) < 2:
+        return line
+    at, middle = (
+        next((piece for piece in pieces if piece.box.left <= x < piece.box.right), None)
+        for x in (point.x, line.box.center.x)
+    )
+    is_middle = middle is None and 4 * abs(point.x - line.box.center.x) <= line.box.width
+    return at or (line if is_middle else None)
 
 
 def _is_button(field: Box, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:
@@ -358,6 +378,19 @@ def _is_row_of_options(text: str, values: Mapping[str, Value]) -> bool:
     found = (each for word in words if len(word) > 1 for each in re.finditer(re.escape(word), text))
     beside = (text[: each.start()][-1:] + text[each.end() :][:1] for each in found)
     return any(sign.lower() != sign.upper() for signs in beside for sign in signs)
+
+
+def _is_beside_middle(line: Line, point: Point, values: Mapping[str, Value]) -> bool:
+    """Return whether a press was on a value without digits, and the middle of its text is on other words.
+
+    The value may be one of several options that OCR joined, and a replay presses the middle of a text. A value with
+    digits is a key, and its text is a row or a link.
+    """
+    words = {str(value) for value in values.values() if not any(map(str.isdigit, str(value)))}
+    letter = line.box.width / max(1, len(line.text))
+    at = (point.x - line.box.left) / letter
+    spans = (each.span() for word in words if len(word) > 1 for each in re.finditer(re.escape(word), line.text))
+    return any(start - 1 <= at <= end + 1 and not start <= len(line.text) / 2 <= end for start, end in spans)
 
 
 def has_captions(line: Line, values: Mapping[str, Value]) -> bool:

@@ -490,13 +490,20 @@ def _why_not(sight: Sight) -> str:
 def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     """Return the box of a target's text on the screen, next to its labels if it has relations."""
     text = label_of(target.text or "", values)
-    found = _beside(sight.find(text), target, values, sight)
+    whole = sight.find(text)
+    pieces = sight.find_in_lines(text) if not whole or _is_option(text) else []
+    found = _beside([*whole, *pieces], target, values, sight)
     if len(found) == 1:
         return found[0].box
-    box = sight.anchor(text) if found else None
+    box = sight.anchor(text) if found and not pieces else None
     if box is None:
         raise AmbiguousTarget if found else NotFound
     return box
+
+
+def _is_option(label: str) -> bool:
+    """Return whether a label is a value without digits. A field may hold it, too, so the pieces of lines count."""
+    return isinstance(label, FilledLabel) and label in label.values and not any(map(str.isdigit, label))
 
 
 def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:

@@ -154,7 +154,8 @@ class ScreenReader:
         def later(of: Callable[[], Sight]) -> Sight:
             lines, fields = LazySequence(lambda: of().lines), LazySequence(lambda: of().fields)
             colored = LazySequence(lambda: of().colored_fields)
-            return replace(_unread(seen), lines=lines, fields=fields, colored_fields=colored, pictures=_pictures(of))
+            found = replace(_unread(seen), lines=lines, fields=fields, colored_fields=colored, pictures=_pictures(of))
+            return replace(found, pieces=lambda line: of().pieces(line))
 
         found = later(read)
         masked = seen.redacted.rgb != seen.frame.rgb

@@ -1,4 +1,4 @@
-"""Add the search for small pictures to a `Sight`."""
+"""Add the search for small pictures, and for the pieces of a line, to a `Sight`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.joined_words import pieces_of
+from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import FoundPicture, places_of, reference
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def with_pictures(sight: Sight, screen: Image.Image) -> Sight:
-    """Return a sight that can find smaller pictures on ``screen``, by their files."""
+    """Return a sight that can find smaller pictures on ``screen``, by their files, and the pieces of its lines."""
 
     @cache
     def pictures(file: Path) -> Sequence[FoundPicture]:
@@ -24,4 +25,10 @@ def with_pictures(sight: Sight, screen: Image.Image) -> Sight:
 
         return places_of(np.asarray(screen.convert("RGB")), reference(file))
 
-    return replace(sight, pictures=pictures)
+    @cache
+    def pieces(line: Line) -> Sequence[Line]:
+        import numpy as np
+
+        return pieces_of(np.asarray(screen.convert("RGB")), line)
+
+    return replace(sight, pictures=pictures, pieces=pieces)

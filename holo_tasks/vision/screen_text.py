@@ -80,6 +80,8 @@ class Sight:
     row. Both use the places in the tree, and return ``None`` if only ``lines`` can answer. ``at_place`` returns whether
     a text is read at a place where the tree has it. It finds texts that were misread in the whole picture.
 
+    ``pieces`` returns the texts of a line that wide gaps separate, or none if the line is whole.
+
     ``windows`` are the titles of visible windows. ``state`` is the name of the program's state, empty for an unknown
     state. Both are ``None`` if they were not determined.
     """
@@ -96,6 +98,7 @@ class Sight:
     reported: Callable[[str], bool | None] = field(default=lambda label: None, compare=False, repr=False)
     row: Callable[[str], Sequence[Line] | None] = field(default=lambda label: None, compare=False, repr=False)
     at_place: Callable[[str], bool] = field(default=lambda label: False, compare=False, repr=False)
+    pieces: Callable[[Line], Sequence[Line]] = field(default=lambda line: (), compare=False, repr=False)
     windows: Sequence[str] | None = None
     state: str | None = None
 
@@ -120,6 +123,17 @@ class Sight:
             if score >= LIKENESS and may_be_misread(label, text) and holds_values(label, text)
         ]
         return [*dict.fromkeys(line for _, line in sorted(good, key=lambda pair: -pair[0]))]
+
+    def find_in_lines(self, label: str) -> list[Line]:
+        """Return the pieces of longer lines that are this label. OCR may join the options of a row.
+
+        Such a piece may be pressed. It is no anchor, because its line goes on beside it.
+        """
+        if not plain(label) or "*" in label:
+            return []
+        joined = (line for line in self.lines if plain(label) in plain(line.text) != plain(label))
+        pieces = tuple(piece for line in joined for piece in self.pieces(line))
+        return replace(self, lines=pieces).find(label) if pieces else []
 
     @cached_property
     def _has_signs(self) -> bool:
