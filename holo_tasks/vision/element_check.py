@@ -21,7 +21,17 @@ from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
-from holo_tasks.vision.screen_text import LIKENESS, NEGATIONS, Line, digits, in_reading_order, likeness, on_row, plain
+from holo_tasks.vision.screen_text import (
+    LIKENESS,
+    NEGATIONS,
+    Line,
+    digits,
+    in_reading_order,
+    likeness,
+    on_row,
+    plain,
+    without_icon,
+)
 from holo_tasks.vision.template_match import pixels_of
 from holo_tasks.vision.text_row import is_empty, row_after_icon, row_in
 
@@ -487,6 +497,11 @@ def fit(name: str, read: str) -> float:
         or (len(wanted) >= SHORT and not digits(wanted) and seen[1:] == wanted)
     ):
         return 0.95
+    bare = without_icon(read)
+    if plain(bare) == wanted:
+        return 0.97
+    if plain(bare.replace("Q", "O")) == plain(name.replace("Q", "O")):
+        return 0.95  # the line below a letter that is a shortcut makes a Q of an O
     if digits(wanted) != digits(seen):
         return 0.0
     matcher = SequenceMatcher(None, wanted, seen, autojunk=False)

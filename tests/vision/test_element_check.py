@@ -445,3 +445,10 @@ def test_the_beginning_of_a_cell_may_lack_a_letter(
 ) -> None:
     cell = tree_of(("cell", name, FIELD)).elements[1]
     assert contradicts_name(cell, read, others) is is_against
+
+
+def test_the_line_below_a_shortcut_letter_makes_a_q_of_an_o() -> None:
+    button = tree_of(("button", "OK", SAVE)).elements[1]
+    assert not contradicts_name(button, "企QK", ("Cancel",))
+    assert contradicts_name(button, "企QK", ("QK",))
+    assert contradicts_name(button, "企QN", ())
