@@ -97,6 +97,9 @@ def _joined(spans: Sequence[_Span], words: Sequence[str], height: int) -> list[_
             span = replace(span, left=left)
         found.append(span)
         before = span
+    read = sum(len(piece.text.split()) for piece in found)
+    if read < sum(word not in CIRCLES for word in words):
+        return []  # a sign was a word, such as the & in a name
     return found if len(found) > 1 or any(are_signs) else []
 
 

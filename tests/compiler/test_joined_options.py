@@ -11,7 +11,7 @@ from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
-from holo_tasks.vision.joined_words import pieces_of
+from holo_tasks.vision.joined_words import _joined, _Span, pieces_of
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Line, Sight
 
@@ -113,3 +113,19 @@ def test_a_missing_option_and_a_longer_one_are_not_found() -> None:
 
 def test_a_piece_of_a_line_is_no_anchor_of_a_value() -> None:
     assert sight(picture(), Line("open", Box(400, 40, 40, 20))).right_of("High") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "sign", "count"),
+    [
+        ("Fischer Sons", "", 2),  # OCR left a circle out
+        ("O Fischer O Sons", "O", 2),
+        ("Fischer & Sons", "8", 0),  # a name with a letter that was read in two ways
+        ("Fischer & Sons", "&", 0),
+    ],
+)
+def test_a_name_with_a_sign_in_it_is_not_split(words: str, sign: str, count: int) -> None:
+    circle = [_Span(0, 12, sign, 0.9)] if words.startswith("O") else []
+    spans = [*circle, _Span(20, 80, "Fischer", 0.9), _Span(88, 100, sign, 0.9), _Span(108, 150, "Sons", 0.9)]
+    found = _joined(spans, words.split(), 12)
+    assert len(found if len(found) > 1 else []) == count
