@@ -95,7 +95,7 @@ async def await_approval(approver: Approver, asked: ApprovalQuestion, look: Call
         await approver.ask(asked)
         by = await _take_approval(approver, asked, look)
     if by is None:
-        raise PolicyRefused(f"Nobody said yes to this on the screen as it is now: {asked.words}.")
+        raise PolicyRefused(f"No person has approved this action on the present screen: {asked.words}.")
     return by
 
 

@@ -107,7 +107,7 @@ class Executor:
         started = walk.services.now_s()
         walk.step += 1
         await walk.record(events.Backtracked(by="Escape"))
-        step = Step(thought="Nothing came of it; going back.", tool_call=call)
+        step = Step(thought="The last actions made no progress; going back.", tool_call=call)
         await walk.record_decision(step, scripted=True)
         services, walk.services = walk.services, replace(walk.services, approver=None)  # going back needs no approval
         try:

@@ -136,7 +136,7 @@ class Guide:
             return ""
         yield Record(events.StateSeen(state=self.here, wanted=wanted, how="not there"))
         wanted = " or ".join(f"‘{name}’" for name in self.after)
-        return f"The screen is not {wanted}; the work does not end before it is."
+        return f"The screen is not {wanted}, and the work may end only there."
 
     def expected_state(self) -> GuardSteps[str]:
         """Return the state that the last decision promises, or an empty string.
@@ -147,7 +147,7 @@ class Guide:
         try:
             return self.screens.state(name).name if name else ""
         except InvalidUsage as error:
-            yield GiveUp(f"A step leads nowhere: {str(error).rstrip('.')}.")
+            yield GiveUp(f"A step names a state that is not declared: {str(error).rstrip('.')}.")
             raise
 
     def arrived(self) -> GuardSteps[bool]:
@@ -199,7 +199,7 @@ class Guide:
             return
         if not (yield from self._wait_for((wanted,))):
             yield Record(events.StateSeen(state=self.here, wanted=wanted, how="not there"))
-            yield GiveUp(f"The screen is not ‘{wanted}’, which the last step was to lead to.")
+            yield GiveUp(f"The screen is not ‘{wanted}’, the state that the last step should have reached.")
 
     def _accept_screen(self, view: View) -> None:
         """Accept a screen as the one to act on next."""
@@ -250,17 +250,17 @@ class Guide:
         name, most = (_name_of_unexpected(by), MOST_TIMES) if isinstance(by, str) else (by.name, by.most)
         self.interruption_counts[name] += 1
         if self.interruption_counts[name] > most:
-            yield GiveUp(f"‘{name}’ came up more than {most} times.")
+            yield GiveUp(f"‘{name}’ appeared more than {most} times.")
         yield Record(events.Interrupted(name=name, times=self.interruption_counts[name]))
         if isinstance(by, str):
             self.unexpected_count += 1  # a window with a new title each time never exceeds the limit per title
             if self.unexpected_count > MOST_UNEXPECTED:
-                yield GiveUp(f"More than {MOST_UNEXPECTED} windows came up that nobody declared.")
+                yield GiveUp(f"More than {MOST_UNEXPECTED} windows appeared that are not declared.")
             yield Escape()
         else:
             yield Perform(by.do, f"clear ‘{name}’", self.screens.while_clearing(by))
             yield from self._until_gone(by)
-        self._notes_for_decider.append(f"‘{name}’ had come up and was dealt with.")
+        self._notes_for_decider.append(f"‘{name}’ appeared and was cleared.")
 
     def _until_gone(self, by: Interruption) -> GuardSteps[None]:
         """Wait until a handled interruption has disappeared, for at most `SLOW_S` after the last sign of work.
@@ -319,7 +319,7 @@ class Guide:
         yield Record(events.Backtracked(by="declared way", to=home))
         if (yield from self._take_ways(home)):
             return f"The program was brought back to ‘{home}’."
-        return "The program was to be brought back, but did not get there."
+        return f"The program could not be brought back to ‘{home}’."
 
     def _leave_unknown_screen(self) -> GuardSteps[None]:
         """Leave an unknown screen: first by Escape, then by the declared way home. After that, give up."""
@@ -327,8 +327,8 @@ class Guide:
         home, self.here = self.screens.home, ""
         if self.unknown_count > MOST_UNKNOWN:
             yield GiveUp(
-                "The screen is none of the declared ones, and going back did not change that: declare it as a State, "
-                "or give the Screens closed=False if not all are declared."
+                "The screen is not a declared state, and going back did not lead to one. Declare it as a State, or "
+                "give the Screens closed=False if some states are not declared."
             )
         if self.unknown_count == MOST_UNKNOWN and home and plan(self.screens, None, home):
             self._notes_for_decider.append((yield from self._go_home(home)))

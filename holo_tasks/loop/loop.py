@@ -212,13 +212,12 @@ class _Loop(Generic[T]):
         """Send back an answer that does not fit the return type. Raises `ModelFailed` after too many corrections."""
         if state.rejected_answers >= self.walk.services.corrections:
             raise ModelFailed(
-                "The model's answer does not fit what was asked for"
-                f"{corrections_clause(state.rejected_answers)}: {problem}. "
-                f"It answered {quoted_start(text) or 'nothing'}."
+                f"The model's answer does not have the required form{corrections_clause(state.rejected_answers)}: "
+                f"{problem}. It answered {quoted_start(text) or 'nothing'}."
             ) from None
-        await self.walk.record(events.Corrected(reason=f"the answer does not fit: {problem}"))
+        await self.walk.record(events.Corrected(reason=f"the answer does not have the required form: {problem}"))
         await self.walk.look()
-        self.walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)
+        self.walk.remember(step, f"The answer does not have the required form: {problem}", is_error=True)
         return LoopState(state.rejected_answers + 1, state.unfinished)
 
     async def hand_over(self, state: LoopState, decided: Decided, question: str) -> LoopState:

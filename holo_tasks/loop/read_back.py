@@ -65,9 +65,9 @@ ARRIVES_S = 1.5
 """Longest wait, in seconds, for the rest of a text that a program has not taken yet."""
 ARRIVING = ("cut_off", "lost", "empty")
 """Kinds of a text with some or all characters missing. They may arrive later."""
-SHOWS = "Give `shows` with the text that it is to hold, if that is right."
+SHOWS = "If that is right, give `shows` with the text that the field should hold."
 GONE = "the program does not report the field any more"
-UNTOLD = "the program does not tell the text of the field"
+UNTOLD = "the program does not report the text of the field"
 """Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
 DRAWS_CASE = ("chrom", "gecko", "webkit")
 """Toolkits that report a text in the case that a style sheet draws, not in the case that the field holds."""
@@ -226,13 +226,13 @@ class ReadBack:
         self.target, self.before = element, held.before
         reported = redacted_element(now, element, after.masks, elements.text_filter, unseen=elements.unseen)
         if (reported.value, elements.text_filter(held.before)) != (element.value, held.before):
-            return TypedText("unread", why="something of the field is masked")
+            return TypedText("unread", why="a part of the field is masked")
         if write.overwrite and not moves_on(write):
             told = partial(redacted_element, now, masks=after.masks, text_filter=elements.text_filter)
             self._beside = _beside([told(each, unseen=elements.unseen) for each in changed_beside(tree, element, now)])
         kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
         if kind == "case" and _draws_case(now, element.pid):
-            return TypedText("unread", why="the program tells its text in another case")
+            return TypedText("unread", why="the program reports its text in another case")
         found = TypedText(kind, "", element.value, held.before, reported.name, "accessibility")
         is_invalid = INVALID_ENTRY in element.states and bool(element.value)  # an empty one may only be required
         is_invalid = is_invalid and element.role != DATES  # Chromium tells whether its date before was valid
@@ -298,7 +298,7 @@ class ReadBack:
     ) -> TypedText:
         """Return the comparison by OCR of the field, or of a cell of a sheet; only a clear difference counts."""
         if services.field_text is None:
-            return TypedText("unread", why="no program tells of the field")
+            return TypedText("unread", why="no program reports the field")
         shown, last = after.redacted, TypedText("unread", why="the field keeps changing")
         for _ in range(MOST_READS):
             if sheet is None:
@@ -320,7 +320,7 @@ class ReadBack:
 def _compare_with_ocr_text(write: Write, seen: FieldText | None) -> TypedText:
     """Return the comparison with a text that OCR read. The text is kept even if the difference is not clear."""
     text = "" if seen is None else seen.text
-    unsure = TypedText("unread", held=text, by="text", why="the field cannot be read beyond doubt")
+    unsure = TypedText("unread", held=text, by="text", why="the field cannot be read with certainty")
     if seen is None or not text or not (seen.was_empty or write.overwrite) or "\n" in write.text:
         return replace(unsure, held="")
     kind = compare_seen(write.text, text)

@@ -170,12 +170,12 @@ class Screens:
         for way in self.ways:
             if way.to not in known:
                 raise InvalidUsage(
-                    f"A way leads to {way.to!r}, which is no state; there are: {_names_of(self.states)}."
+                    f"A way leads to {way.to!r}, which is not a declared state; there are: {_names_of(self.states)}."
                 )
             if way.start != ANY and way.start not in anywhere:
                 raise InvalidUsage(
-                    f"The way to {way.to!r} starts at {way.start!r}, which is no state; "
-                    f"there are: {_names_of(self.candidates)}, or {ANY!r} for any."
+                    f"The way to {way.to!r} starts at {way.start!r}, which is not a declared state; there are: "
+                    f"{_names_of(self.candidates)}, or {ANY!r} for any."
                 )
             if way.start != ANY and self.state(way.start).busy:
                 raise InvalidUsage(
@@ -186,7 +186,7 @@ class Screens:
     def _check_home(self) -> None:
         known = {state.name: state for state in self.states}
         if self.home and (self.home not in known or known[self.home].busy):
-            wrong = "is busy" if self.home in known else "is no state"
+            wrong = "is busy" if self.home in known else "is not a declared state"
             ready = _names_of(state for state in self.states if not state.busy)
             raise InvalidUsage(f"home={self.home!r} {wrong}; choose one of: {ready or 'none yet'}.")
 

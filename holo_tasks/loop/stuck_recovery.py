@@ -37,7 +37,7 @@ class StuckRecovery:
         self.since, self.idle, self.times = transcript.left_out + len(transcript.turns), 0, self.times + 1
         if self.times >= ENOUGH:
             yield Record(events.TookStock(reason=reason))
-            yield GiveUp(f"The agent is stuck and did not get out of it: {reason}.")
+            yield GiveUp(f"The agent is stuck and could not recover: {reason}.")
         done = (yield from guide.backtrack()) if self.times == BACK else ""
         strip: str = yield ReportStuck(pictures=self.times >= PICTURES)
         yield AddText(done)
@@ -52,5 +52,5 @@ class StuckRecovery:
         self.screens |= {last.before.frame_digest, last.after.frame_digest}
         reason = stuck(turns[max(0, self.since - transcript.left_out) :])
         if not reason and self.idle >= NO_PROGRESS:
-            reason = f"no screen in {self.idle} steps that was not there before"
+            reason = f"no new screen in {self.idle} steps"
         return reason

@@ -52,7 +52,7 @@ MOVES_ONLY = {"tab", "left", "right", "up", "down", "home", "end", "pageup", "pa
 SLIP = (
     "You are about to type ‘{}’, but the task says ‘{}’. Nothing was typed. To type it all the same, repeat this call."
 )
-NOTHING_DONE = "you have done nothing yet, and your answer has nothing that the screen shows"
+NOTHING_DONE = "you have done nothing yet, and your answer contains no text of the screen"
 MISSING = "the task names {}, which you have neither typed nor chosen, and the screen does not show it"
 UNSENT = "nothing was pressed after you typed ‘{}’"
 VAIN = "your press on ‘{}’ after that text changed nothing on the screen"
@@ -64,7 +64,7 @@ PRESSED_BY_WORDS = frozenset({"button", "toggle button", "menu item"})
 """Roles of the controls that a task may ask to press."""
 OPTIONS = frozenset({"check box", "radio button"})
 CHOSEN = frozenset({"checked", "pressed", "indeterminate"})
-DOUBT = "Your answer was not taken yet: {}. If the work is done all the same, give the same answer again."
+DOUBT = "Your answer was not accepted yet: {}. If the work is done all the same, give the same answer again."
 
 
 @dataclass

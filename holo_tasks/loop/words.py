@@ -9,15 +9,15 @@ TAKE_STOCK = (
     "happen, then do something else. If the goal cannot be reached, answer so."
 )
 WITHHELD = (
-    "A window is hidden from you: a secret was typed into it, and it may show that where nobody can tell. It is shown "
-    "again when the field that it was typed into is there as before, or was seen cleared, or when the window closes: "
-    "go back to that page or, if nothing is lost by it, close the window. If you cannot, answer so, and that with OCR "
-    "(the extra prefect-holo[redaction]) no more than the secret itself would be hidden."
+    "A window is hidden from you, because a secret was typed into it and it may show the secret at an unknown place. "
+    "It is shown again when the field of the secret is on the screen as before, was seen cleared, or when the window "
+    "closes. Go back to that page or, if nothing is lost by it, close the window. If you cannot, answer so. Say that "
+    "with OCR (the extra prefect-holo[redaction]) only the secret itself would be hidden."
 )
 DROPPED = "connection to the remote screen"
 RECONNECTED = (
-    "The connection to this screen had dropped and was made again: your last action may have been done, or in part, or "
-    "not at all. Look what is there before you do anything again."
+    "The connection to this screen dropped and was restored. Your last action may have been done, done in part, or "
+    "not done. Look at the screen before you repeat anything."
 )
 
 

@@ -218,7 +218,7 @@ def acted(subgoal: int = 1) -> events.AnyEvent:
 
 def test_each_call_has_the_guard_that_withheld_its_step() -> None:
     named = "You named ‘Save’; the point is on ‘Delete’."
-    twice = "‘Save’ was pressed before and had no effect: that was looked up. Begin again."
+    twice = "‘Save’ was pressed before, and a check shows that it had no effect. Begin again."
     every = [
         *(*asked(), acted()),
         *(*asked(), event(events.Corrected, reason=named)),

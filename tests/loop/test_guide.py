@@ -108,7 +108,7 @@ async def test_a_popup_is_cleared_and_reported_before_any_decision() -> None:
     await case.pursue()
     assert case.seen("interruption", "name", "times") == [("tip", 1)]
     assert len(case.model.bodies) == 1
-    assert "‘tip’ had come up and was dealt with." in case.told
+    assert "‘tip’ appeared and was cleared." in case.told
     assert case.acted == []
 
 
@@ -116,14 +116,14 @@ async def test_a_popup_after_an_action_is_cleared_and_reported_before_the_next_o
     program = ColouredProgram("menu", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
     case = Case(program, screens(program), CLICK)
     await case.pursue()
-    assert "dealt with" not in str(case.model.bodies[0]["messages"])
-    assert "dealt with" in str(case.model.bodies[1]["messages"][-2])
+    assert "and was cleared" not in str(case.model.bodies[0]["messages"])
+    assert "and was cleared" in str(case.model.bodies[1]["messages"][-2])
 
 
 async def test_a_popup_that_returns_too_often_goes_to_the_next_layer() -> None:
     program = ColouredProgram("menu", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
     case = Case(program, screens(program), *[CLICK] * 5)
-    await case.gives_up("‘tip’ came up more than 2 times")
+    await case.gives_up("‘tip’ appeared more than 2 times")
     assert case.seen("interruption", "times") == [1, 2]
     assert len(case.acted) == 3
 
@@ -192,7 +192,7 @@ async def test_no_action_is_taken_in_a_program_that_stays_busy() -> None:
 async def test_an_unknown_screen_is_waited_for_and_escaped_but_never_clicked() -> None:
     program = ColouredProgram("nothing known")
     case = Case(program, screens(program), CLICK)
-    await case.gives_up("none of the declared ones")
+    await case.gives_up("not a declared state")
     assert case.acted == [ESCAPE, ESCAPE]
     assert case.model.bodies == []
     assert isinstance(program.gestures[0], Pause), "the screen was waited for first"
@@ -270,7 +270,7 @@ async def test_an_unexpected_window_is_escaped_even_if_a_state_is_recognized() -
     await case.pursue()
     assert case.seen("interruption", "name") == ["unexpected window ‘Rate us!’"]
     assert [type(gesture) for gesture in case.acted] == [Hotkey, Click]
-    assert "‘unexpected window ‘Rate us!’’ had come up" in case.told
+    assert "‘unexpected window ‘Rate us!’’ appeared" in case.told
 
 
 async def test_an_unexpected_window_that_stays_is_left_to_the_layer() -> None:
@@ -314,7 +314,7 @@ async def test_an_invalid_answer_is_sent_back_a_limited_number_of_times(correcti
         raise ValueError("not a number")
 
     case.read = number
-    with pytest.raises(ModelFailed, match="does not fit what was asked for"):
+    with pytest.raises(ModelFailed, match="does not have the required form"):
         await case.pursue()
     assert len(case.model.bodies) == 1 + corrections
 
@@ -382,7 +382,7 @@ async def test_windows_with_ever_new_titles_go_to_the_next_layer() -> None:
 
     program = ColouredProgram("menu", moves)
     case = Case(program, screens(program), CLICK)
-    await case.gives_up("More than 10 windows came up that nobody declared")
+    await case.gives_up("More than 10 windows appeared that are not declared")
     assert case.acted[1:] == [ESCAPE] * 10
 
 
@@ -394,7 +394,7 @@ async def test_a_layer_gives_up_if_an_action_leads_to_a_wrong_state(came: str, s
         await case.pursue()
         assert case.seen("verdict", "outcome", "state")[0] == ("changed", "record")
         return
-    await case.gives_up("The screen is not ‘record’, which the last step was to lead to")
+    await case.gives_up("The screen is not ‘record’, the state that the last step should have reached")
     assert case.seen("verdict", "outcome", "state")[0] == ("wrong_state", "menu")
     assert len(case.model.bodies) == 1, "no decision was made on the wrong screen"
 
@@ -422,7 +422,7 @@ async def test_a_transient_state_may_end_before_it_is_seen() -> None:
 async def test_a_step_with_an_unknown_target_state_is_not_done() -> None:
     program = ColouredProgram("form")
     case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "recrod")
-    await case.gives_up("A step leads nowhere: There is no state 'recrod'; there are: tip, menu")
+    await case.gives_up("A step names a state that is not declared: There is no state 'recrod'; there are: tip, menu")
     assert case.acted == []
 
 
@@ -543,7 +543,7 @@ async def test_an_action_that_leads_to_an_undeclared_screen_is_judged_wrong_stat
     case = Case(program, screens(program), CLICK)
     await case.pursue()
     assert case.seen("verdict", "outcome", "state") == [("wrong_state", ""), ("changed", "menu")]
-    assert "it is not one that was to come of this" in case.told
+    assert "it is not the expected screen" in case.told
 
 
 async def test_a_stuck_agent_is_taken_home_by_a_declared_way() -> None:

@@ -446,7 +446,7 @@ async def test_a_playbook_gives_up_before_it_sends_a_changed_field() -> None:
     typed, sends = ReadBack(left=filled()), Decision(STEP, "", save.do[0], rule=save.id)
     brain._filled = [(typed.left.filled[0], write)]
     sight = Sight((), Size(400, 300), elements=form(field("Cedar Foods"), memo()))
-    with pytest.raises(GaveUp, match=r"Type {payee}.*the program has put another value into its field since"):
+    with pytest.raises(GaveUp, match=r"Type {payee}.*the program has changed the value of its field since"):
         await decided(brain, sends, sight, typed)
     brain._check_left_fields([])
     brain._filled = []  # a model typed the text, and got the message

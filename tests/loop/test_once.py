@@ -148,15 +148,15 @@ async def test_only_an_answer_is_allowed_after_the_effect_was_seen() -> None:
 
 async def test_a_button_may_be_pressed_again_once_after_each_denial() -> None:
     case = Case(SUBMIT, SUBMIT, SUBMIT, SUBMIT, found=(True, False))
-    with pytest.raises(GaveUp, match="nobody knows"):
+    with pytest.raises(GaveUp, match=r"effect .*is unknown"):
         await case.pursue()
     assert case.presses == 2
-    assert "had no effect: that was looked up" in case.told
+    assert "a check shows that it had no effect" in case.told
 
 
 async def test_an_unknown_effect_goes_to_the_next_layer_with_the_press() -> None:
     case = Case(SUBMIT, SUBMIT, found=(False,))
-    with pytest.raises(GaveUp, match="‘Submit’ was pressed, and nobody knows"):
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed, and the effect is unknown"):
         await case.pursue()
     assert case.presses == 1
     assert case.once.pressed == {"Submit"}
@@ -171,7 +171,7 @@ async def test_a_press_may_be_of_any_declared_button_if_reading_fails(named: str
     press = wrote(step("click", element=named, x=500, y=500))
     case = Case(press, press, found=(False,), labels=("Save", "Submit"))
     case.walk.services = replace(case.walk.services, reader=broken)
-    with pytest.raises(GaveUp, match="nobody knows"):
+    with pytest.raises(GaveUp, match=r"effect .*is unknown"):
         await case.pursue()
     assert case.presses == 1
     assert case.once.pressed == ({"Submit"} if named == "Submit" else {"Save", "Submit"})
@@ -187,7 +187,7 @@ async def test_an_unread_press_may_have_been_of_any_button(later: bool) -> None:
         return "Submit" if next(works) else await broken(frame, where)
 
     case.walk.services = replace(case.walk.services, reader=at_times)
-    with pytest.raises(GaveUp, match="nobody knows"):
+    with pytest.raises(GaveUp, match=r"effect .*is unknown"):
         await case.pursue()
     assert case.presses == 1
 
@@ -196,7 +196,7 @@ async def test_any_button_may_be_pressed_again_if_no_effect_is_certain() -> None
     unread = wrote(step("click", element="the grey box", x=500, y=500))
     case = Case(unread, unread, unread, unread, found=(True, False), labels=("Save", "Submit"))
     case.walk.services = replace(case.walk.services, reader=broken)
-    with pytest.raises(GaveUp, match="‘Save’ or ‘Submit’ was pressed, and nobody knows"):
+    with pytest.raises(GaveUp, match="‘Save’ or ‘Submit’ was pressed, and the effect is unknown"):
         await case.pursue()
     assert case.presses == 2
 
@@ -209,7 +209,7 @@ async def test_a_denied_effect_of_one_button_says_nothing_about_another() -> Non
         return next(read)
 
     case.walk.services = replace(case.walk.services, reader=in_turn)
-    with pytest.raises(GaveUp, match="‘Save’ was pressed, and nobody knows"):
+    with pytest.raises(GaveUp, match="‘Save’ was pressed, and the effect is unknown"):
         await case.pursue()
     assert case.presses == 2
 
@@ -277,14 +277,14 @@ async def test_a_double_click_is_refused_as_two_presses() -> None:
 
 async def test_a_press_once_button_is_not_repeated_even_if_repeats_are_safe() -> None:
     case = Case(SUBMIT, SUBMIT, found=(False,), safe=("*",))
-    with pytest.raises(GaveUp, match="nobody knows"):
+    with pytest.raises(GaveUp, match=r"effect .*is unknown"):
         await case.pursue()
     assert case.presses == 1
 
 
 async def test_a_slow_effect_gets_time_before_it_is_probed() -> None:
     case = Case(SUBMIT, SUBMIT, found=(False,), guided=False)
-    with pytest.raises(GaveUp, match="nobody knows"):
+    with pytest.raises(GaveUp, match=r"effect .*is unknown"):
         await case.pursue()
     assert [type(gesture).__name__ for gesture in case.program.gestures] == ["Click", "Pause"]
 
@@ -351,7 +351,7 @@ async def test_gestures_that_may_press_a_button_count_as_presses(
 ) -> None:
     case = Case(*before, pressing, SUBMIT, DONE, found=(False,), field=FIELD, guided=False)
     if counts:
-        with pytest.raises(GaveUp, match="‘Submit’ was pressed, and nobody knows"):
+        with pytest.raises(GaveUp, match="‘Submit’ was pressed, and the effect is unknown"):
             await case.pursue()
     else:
         await case.pursue()

@@ -221,7 +221,7 @@ async def test_the_error_mentions_money_held_by_failed_calls() -> None:
     for _ in range(2):
         with pytest.raises(TransientModelFault):
             await asked(walk)
-    with pytest.raises(LimitReached, match="each failed call may be on the bill, and holds its worst case"):
+    with pytest.raises(LimitReached, match="a failed call may be billed, so its highest possible cost is reserved"):
         await asked(walk)
 
 

@@ -248,7 +248,7 @@ async def test_a_masked_field_is_not_reported() -> None:
         await form.walk.look()
         await form.tab(3)
         assert await form.write("abcdef") == ""
-        assert form.recorder.of("field_read")[-1].why == "something of the field is masked"
+        assert form.recorder.of("field_read")[-1].why == "a part of the field is masked"
 
 
 async def test_a_formatted_or_truncated_text_in_qt_is_reported() -> None:

@@ -75,13 +75,13 @@ async def test_a_secret_within_other_text_is_refused_with_a_hint(tool: str, cont
     walk = walk_of(as_model(model), desktop=(desktop := Form()), recorder=recorder)
     if tool == "write_at":
         await walk.look()
-        with pytest.raises(InvalidUsage, match="A secret stands alone"):
+        with pytest.raises(InvalidUsage, match="A secret cannot be typed together"):
             await walk.act(a_step(tool, content=content, **place))
     else:
         assert (await work(walk)).text == "done"
-        assert "A secret stands alone" in str(model.bodies[1]["messages"])
+        assert "A secret cannot be typed together" in str(model.bodies[1]["messages"])
     assert desktop.gestures == []
-    assert [event.reason[:21] for event in recorder.of("correction")] == ["A secret stands alone"]
+    assert [event.reason[:23] for event in recorder.of("correction")] == ["A secret cannot be type"]
 
 
 @pytest.mark.parametrize("content", ["{{secret:pw}}\n", "{{secret:pw}}\t", " {{secret: pw }}", "\t{{secret:pw}}\r\n"])
@@ -98,8 +98,8 @@ async def test_keys_around_a_secret_are_typed(content: str) -> None:
     [
         ("user\t{{secret:pw}}\n", r'here: "user\t", then "{{secret:pw}}\n"'),
         ("a\tb\n{{secret:pw}}\t{{secret:pin}}", r'here: "a\tb\n", then "{{secret:pw}}\t", then "{{secret:pin}}"'),
-        ("x {{secret:pw}}", "write of its own. Nothing"),
-        ("x" * 300 + "\t{{secret:pw}}", "write of its own. Nothing"),
+        ("x {{secret:pw}}", "separately. Nothing"),
+        ("x" * 300 + "\t{{secret:pw}}", "separately. Nothing"),
     ],
 )
 def test_the_hint_lists_the_separate_writes(content: str, writes: str) -> None:
@@ -115,7 +115,7 @@ async def test_a_secret_that_the_task_does_not_name_is_not_typed(allowed: set[st
     walk.secrets = None if allowed is None else frozenset(allowed)
     assert (await work(walk)).text == "done"
     assert bool(desktop.gestures) == typed
-    assert ("none of those that the task names" in str(model.bodies[1]["messages"])) != typed
+    assert ("The task does not name the secret" in str(model.bodies[1]["messages"])) != typed
 
 
 async def test_the_model_learns_why_a_window_is_masked() -> None:
@@ -173,9 +173,9 @@ def at(place: dict[str, int], tool: str = "click", **arguments: str) -> Step:
         ([at(LEFT)], a_step("write", content="\t{{secret:pw}}"), "click that field"),
         ([], at(LEFT, "write_at", content="\n{{secret:pw}}"), "click that field"),
         ([at(LEFT)], a_step("write", content=" {{secret:pw}}\n"), ""),
-        ([at(LEFT), at(RIGHT)], SECRET, "no such label is read"),
-        ([at(RIGHT)], SECRET, "no such label is read"),
-        ([at(LEFT)], at(RIGHT, "write_at", content="{{secret:pw}}"), "no such label is read"),
+        ([at(LEFT), at(RIGHT)], SECRET, "no such label"),
+        ([at(RIGHT)], SECRET, "no such label"),
+        ([at(LEFT)], at(RIGHT, "write_at", content="{{secret:pw}}"), "no such label"),
         ([], WORDS, ""),
     ],
 )
@@ -200,7 +200,9 @@ async def test_a_secret_bound_to_a_field_is_refused_without_ocr() -> None:
     walk.services = replace(walk.services, secret_fields={"pw": ("Password",)})
     await walk.look()
     await walk.act(at(LEFT))
-    with pytest.raises(SecretRefused, match=r"nothing here can read labels: pip install 'prefect-holo\[rehearsal\]'"):
+    with pytest.raises(
+        SecretRefused, match=r"no OCR is installed to read labels: pip install 'prefect-holo\[rehearsal\]'"
+    ):
         await walk.act(SECRET)
     walk.services = replace(walk.services, reader=Labels())
     desktop.owners = lambda at: replace(Owner("/usr/bin/painted"), title="form" if at else "a dialog", box=FIELD.box)

@@ -15,12 +15,12 @@ from holo_tasks.core.texts.typed_text import SILENT
 GUARDS: tuple[tuple[str, str, str], ...] = (
     # The guard, the kind of its event, and a pattern of the event's reason.
     ("named click", "correction", r"You named ‘|The point is on no control"),
-    ("press once", "correction", r"and it worked|had no effect: that was looked up|has an effect each time"),
+    ("press once", "correction", r"and it worked|a check shows that it had no effect|has an effect each time"),
     ("repeated press", "correction", r"It was not pressed again\."),
-    ("answer on a wrong screen", "correction", r"the work does not end before it is"),
-    ("answer does not fit", "correction", r"answer does not fit"),
+    ("answer on a wrong screen", "correction", r"the work may end only there"),
+    ("answer does not fit", "correction", r"answer does not have the required form"),
     ("value of the task", "correction", r"You (?:are about to )?type ‘.*but the task says"),
-    ("unfinished answer", "correction", r"Your answer was not taken yet"),
+    ("unfinished answer", "correction", r"Your answer was not accepted yet"),
     ("insisted", "correction", r"gave the same call again"),
     ("repeated press", "looked_again", r"was not pressed again"),
     ("screen changed", "looked_again", r""),
@@ -29,10 +29,10 @@ GUARDS: tuple[tuple[str, str, str], ...] = (
     ("policy", "permit", r""),
     ("other correction", "correction", r""),
     # The reason of a task that was given up.
-    ("press once", "subgoal_closed", r"nobody knows whether that came about"),
+    ("press once", "subgoal_closed", r"(?:the|its) effect is unknown"),
     ("repeated press", "subgoal_closed", r"not pressed again"),
-    ("effect looked for", "subgoal_closed", r"the effect is not there|the probe cannot tell"),
-    ("answer on a wrong screen", "subgoal_closed", r"the work does not end before it is"),
+    ("effect looked for", "subgoal_closed", r"the probe does not find the effect|the probe cannot tell"),
+    ("answer on a wrong screen", "subgoal_closed", r"the work may end only there"),
 )
 """The first line that fits decides."""
 INSISTED = "insisted"

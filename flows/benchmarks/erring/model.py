@@ -29,7 +29,7 @@ from holo_tasks.scripts.rules import Decision, to_thousandths
 
 NAIVE = "You are a computer use agent."
 """How the system message of the naive loop begins."""
-DOUBTS = ("but the task says", "Your answer was not taken yet")
+DOUBTS = ("but the task says", "Your answer was not accepted yet")
 """Texts of the library after which a model reads its task again."""
 LATEST = 2
 """Number of the last messages that hold the outcome of the last step and the newest picture."""

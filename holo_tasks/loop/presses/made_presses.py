@@ -102,7 +102,7 @@ class MadePress:
         elif activity.known:
             did, twice = "the program worked on it", "pressing it again might do it twice"
         else:
-            did, twice = "nobody can see whether the program works on it", "pressing it again might do it twice"
+            did, twice = "it is unknown whether the program works on it", "pressing it again might do it twice"
         return f"{self.called} was pressed before, {did}, and the screen has not changed: {twice}."
 
 

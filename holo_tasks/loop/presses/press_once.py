@@ -173,11 +173,11 @@ class EffectButtons:
         if (yield from guide.arrived()):
             return f"{pressed} was pressed before, and it worked: the program is at ‘{guide.here}’. Answer now."
         if not (yield LookForEffect(self.not_done)):
-            yield GiveUp(f"{pressed} was pressed, and nobody knows whether that came about; it was not pressed again.")
+            yield GiveUp(f"{pressed} was pressed, and the effect is unknown. It was not pressed again.")
         self.count_as_unpressed(labels)
         yield Look()
         yield from guide.clear()
-        return f"{pressed} was pressed before and had no effect: that was looked up. Begin again."
+        return f"{pressed} was pressed before, and a check shows that it had no effect. Begin again."
 
     def declare(self, labels: Sequence[str]) -> None:
         """Declare more labels of buttons with an effect, for all layers from now on."""

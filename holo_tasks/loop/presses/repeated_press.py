@@ -90,7 +90,7 @@ def check(
         return None
     if came == "changed":
         presses.forget(made)
-        return Withheld(f"{made.called} was not pressed again: the screen has changed meanwhile.", changed=True)
+        return Withheld(f"{made.called} was not pressed again: the screen has changed since.", changed=True)
     if unsure and (yield Ask(is_harmless)):
         return None
     if made.had_no_effect and made.times == 1:
@@ -100,13 +100,13 @@ def check(
         made.told = True
         yield Look()
         made.since_s = yield GetTime()  # another attempt at once waits again
-        otherwise = "Do something else, such as to wait, to scroll or to answer."
+        otherwise = "Do something else, such as wait, scroll or answer."
         return Withheld(f"{made.reason()} It was not pressed again. {otherwise}")
     if not (yield LookForEffect(not_done)):
-        yield GiveUp(f"{made.reason()} It was not pressed again, and nobody knows the effect of the first press.")
+        yield GiveUp(f"{made.reason()} It was not pressed again, and the effect of the first press is unknown.")
     presses.forget(made)
     yield Look()
-    return Withheld(f"{made.called} was pressed before and had no effect: that was looked up. Begin again.")
+    return Withheld(f"{made.called} was pressed before, and a check shows that it had no effect. Begin again.")
 
 
 def _wait(presses: MadePresses, made: MadePress, frame: Frame, *, watch: bool) -> GuardSteps[str]:
