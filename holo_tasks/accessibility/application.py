@@ -254,7 +254,7 @@ class Application:
 
     def unreadable(self) -> None:
         """Drop the tree, because its answers cannot be parsed."""
-        self.how, self.nodes, self.note, self.late = "none", [], "what it tells cannot be read", False
+        self.how, self.nodes, self.note, self.late = "none", [], "its answers cannot be parsed", False
 
     def close(self) -> None:
         """Stop reading, and close the connection."""
@@ -593,7 +593,7 @@ class Application:
         return node
 
 
-PARTLY = "of its tables only those cells are here that show and hold something"
+PARTLY = "its tables list only the cells that are visible and not empty"
 INCOMPLETE_STATES = protocol.DEFUNCT | protocol.MANAGES
 """States of elements that do not list all their children."""
-_CUT = "its tree is larger than is read of any: not all of it is here"
+_CUT = "its tree exceeds the size limit, so some elements are missing"

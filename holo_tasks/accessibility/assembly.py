@@ -18,8 +18,8 @@ from holo_tasks.core.elements.elements import COVERED, NOWHERE, TOO_LATE, Elemen
 from holo_tasks.core.elements.typed_field import EMPTY, INVALID_ENTRY
 from holo_tasks.core.screen.geometry import Box
 
-MISFITS = "where it says that its windows are is not where the X server has them"
-NOBODY = "No program on this screen tells of its elements: what is on it can only be seen."
+MISFITS = "its windows are at other positions than it reports"
+NOBODY = "No program on this screen reports its elements, so the screen can be read only as a picture."
 
 SCROLLED = {"scroll pane", "viewport", "document", "internal frame"}
 """Roles whose box clips their descendants, whatever extents these report."""

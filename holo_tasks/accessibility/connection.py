@@ -237,7 +237,7 @@ class LimitedSocket(socket.socket):
         self.received += len(data)
         self.left -= len(data)
         if self.left < 0:
-            raise ConnectionAbortedError(errno.ECONNABORTED, "a program sends more than is read of any")
+            raise ConnectionAbortedError(errno.ECONNABORTED, "a program sent more data than the limit")
         return data
 
     def send(self, data: Any, flags: int = 0, /) -> int:

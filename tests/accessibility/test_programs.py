@@ -223,7 +223,7 @@ async def test_tk_has_no_tree_and_no_service_is_started_for_it() -> None:
         tree = await desktop.elements()
         assert tree.elements == ()
         assert not tree.complete
-        assert tree.why_not.startswith("No program on this screen tells")
+        assert tree.why_not.startswith("No program on this screen reports")
         (told,) = tree.applications
         assert told.how == "none"
         assert "Tk" in told.note

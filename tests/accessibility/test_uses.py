@@ -50,7 +50,7 @@ from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, w
 pytestmark = pytest.mark.desktop
 TOOLKITS = ("gtk3", pytest.param("gtk4", marks=pytest.mark.long), "qt", "chromium", "tk")
 WRITTEN = "Zoë & Söhne"
-NOBODY_TELLS = "No program (on this screen )?tells of"
+NOBODY_TELLS = "No program (on this screen )?reports"
 SPACE, ENTER = a_step("hotkey", keys=["space"]), a_step("hotkey", keys=["enter"])
 LABELS = ("Save", "Don't save")
 PAGE = f"""<!doctype html><meta charset=utf-8><title>Supplier form</title>
@@ -237,7 +237,7 @@ async def test_3_localize_uses_the_tree_or_the_text_before_the_model(stage: Stag
     field_of = await named_element(await stage.walk(), "the field Name")
     assert field_of.by == ("accessibility" if stage.tells else "model")
     blind = await named_element(await stage.walk(Told(stage.desktop)), "the field Name")
-    assert blind == Named(why="No program reports it for certain. It was not read at one place either.")
+    assert blind == Named(why="No program reports it with certainty. OCR did not find it at exactly one place either.")
 
 
 async def test_4_guards_know_the_button_under_the_pointer_and_the_one_with_the_keyboard(stage: Stage) -> None:
@@ -272,7 +272,7 @@ async def test_5_values_are_read_exactly(stage: Stage) -> None:
     else:
         assert await done(await stage.walk(), Script(reading_beside_its_label).brain()) == stage.held
     for told in (Told(stage.desktop), *([] if stage.tells else [None])):
-        with pytest.raises(GaveUp, match="No value can be read for certain"):
+        with pytest.raises(GaveUp, match="No value can be read with certainty"):
             await done(await stage.walk(told), Script(reading).brain())
 
 

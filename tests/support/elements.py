@@ -17,6 +17,6 @@ def tree_of(*elements: tuple[str, str, Box], value: str = "", how: How = "cache"
     return ElementTree(tuple(made), (Application("program", 1, "double", how),))
 
 
-def silent(why_not: str = "No program on this screen tells of its elements.") -> ElementTree:
+def silent(why_not: str = "No program on this screen reports its elements.") -> ElementTree:
     """Return the tree of programs that report no elements."""
     return ElementTree((), (Application("program", 1, "", "none", note="it tells nothing"),), 0.0, False, why_not)
