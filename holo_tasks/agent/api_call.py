@@ -142,7 +142,9 @@ class ApiCall:
             answer, text = _parse_answer(value, read)
         except ValueError as error:
             why = named(" ".join(str(error).split()), REASON_CHARACTERS)
-            raise GaveUp(f"What the API returned is not the answer that was asked for: {why}.", layer=API) from None
+            raise GaveUp(
+                f"The return value of the API does not have the type of the answer: {why}.", layer=API
+            ) from None
         walk = self.walk
         await walk.record(
             events.Decided(

@@ -88,7 +88,7 @@ async def judge(
     the advisor's price. Raises `InvalidUsage` for an unknown advisor.
     """
     if not question.strip():
-        raise InvalidUsage("The question is empty; ask in a sentence what is to be judged.")
+        raise InvalidUsage("The question is empty; ask one question in a sentence.")
     text = f"{ASKED}\n\n{question.strip()}"
     if facts:
         text += f"\n\n{quoted(scrub_data(plain(facts)))}"
@@ -135,8 +135,8 @@ async def _judged(question: str) -> Any:
         except ValidationError as error:
             problems = "; ".join(one.text("reply") for one in problems_of(error)[:3])
             raise UnusableReply(
-                f"the verdict does not fit what was asked for ({problems})",
-                correction=f"Your last reply did not fit: {problems}.",
+                f"the verdict does not have the required form ({problems})",
+                correction=f"Your last reply did not have the required form: {problems}.",
             ) from None
 
     wanted = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)

@@ -129,7 +129,10 @@ class Layers:
                 doubt = await self._look_for_effect(why)
                 layers = [layer for layer in layers if layer == PERSON or not doubt]
             elif await self._count_intents() > begun:
-                doubt = f"{_ACTED.get(self.layer, 'Somebody has acted')}; look whether it came about before you do it. "
+                doubt = (
+                    f"{_ACTED.get(self.layer, 'A person has acted')}. Check on the screen whether the work is done "
+                    "before you do it. "
+                )
             if not layers:
                 raise NeedsPerson(f"{why} {doubt}")
             await self.walk.record(events.LayerChanged(source=self.layer, target=layers[0], reason=why))
@@ -230,7 +233,7 @@ class Layers:
                 why, doubt = f"After ‘{answer.choice}’: {error}", ""
                 continue
             return found
-        raise NeedsPerson(f"{MOST_ASKED} times a person was asked, and it is still not done: {why}")
+        raise NeedsPerson(f"A person was asked {MOST_ASKED} times, and the work is still not done: {why}")
 
     async def _after_person(self, answer: Answer) -> Answered[Any]:
         """Continue after a person's answer: try again, or read the result from the screen."""
@@ -251,7 +254,7 @@ class Layers:
         if self.probe is not None:
             found = await self._run_probe(self.probe)
             if found is NOT_DONE:
-                raise GaveUp("It is not there: it was looked for.", layer=PERSON)
+                raise GaveUp("The probe does not find the effect.", layer=PERSON)
             if found is not None:
                 raise EffectFound(found)
         readers = [layer for layer in others if layer != API] or [MODEL]
@@ -262,7 +265,7 @@ class Layers:
 
     async def _read_answer_from_screen(self, layer: str, answer: Answer) -> Answered[Any]:
         """Let a layer read the answer from the present screen without acting, because the person has done the work."""
-        self._begin_anew(f"{answer.sentence} Do nothing; answer from what the screen shows.")
+        self._begin_anew(f"{answer.sentence} Do nothing. Read the answer from the screen.")
         walk = self.walk
         await walk.look()
         walk.begin()
@@ -276,11 +279,11 @@ class Layers:
                 await brain.close()
         await walk.record_decision(step, scripted=brain is not None)
         if not isinstance(step.tool_call, AnswerCall):
-            raise GaveUp("The result cannot be read from the screen as it is.", layer=PERSON)
+            raise GaveUp("The result cannot be read from the present screen.", layer=PERSON)
         try:
             return Answered(self.read(step.tool_call.content), step.tool_call.content, walk.step)
         except ValueError as error:
-            raise GaveUp(f"What the screen shows is not the result: {error}.", layer=PERSON) from None
+            raise GaveUp(f"The answer read from the screen is not a valid result: {error}.", layer=PERSON) from None
 
     async def _look_for_effect(self, why: str) -> str:
         """Probe after a layer that acted. Return the doubt, empty if the effect is certainly missing.
@@ -289,8 +292,8 @@ class Layers:
         """
         found = await self._run_probe(self.probe) if self.probe is not None else None
         if found is None:
-            acted = _ACTED.get(self.layer, "Somebody has acted")
-            return f"{acted}, and nobody knows whether that came about; nothing was repeated. "
+            acted = _ACTED.get(self.layer, "A person has acted")
+            return f"{acted}, and its effect is unknown. Nothing was repeated. "
         if found is not NOT_DONE:
             raise EffectFound(found)
         return ""
@@ -349,7 +352,7 @@ class Layers:
         if reads_off and isinstance(script, Script):
             script = script.reading_off()
             if script is None:
-                raise GaveUp("The playbook reads its answer off no screen.", layer=PERSON)
+                raise GaveUp("The playbook has no rule that reads the answer from a screen.", layer=PERSON)
         return script.brain(self.run.recognizer, self.options.known_screens)
 
     def _decide(self, brain: Brain | None) -> Decide:

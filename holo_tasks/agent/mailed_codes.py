@@ -69,7 +69,7 @@ class MailedCodes:
             self._seen |= found.keys()
             if len(codes := set(found.values())) > 1:
                 raise GaveUp(
-                    f"{len(codes)} different codes came from {exact(self._sender)}: nobody knows which is right."
+                    f"{len(codes)} different codes came from {exact(self._sender)}, so the right one is unknown."
                 )
             for code in codes:
                 if (run := running_here()) is not None:

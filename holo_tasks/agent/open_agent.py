@@ -260,7 +260,8 @@ def _without_values(
     scrub_logs()
     if scrubber.holds(key):
         raise InvalidUsage(
-            f"The token or key holds the value of a secret ({exact(scrubber.text(key))}), and it would be stored."
+            f"The token or key contains the value of a secret ({exact(scrubber.text(key))}), and tokens are stored. "
+            "Use another one."
         )
     hidden = {name: with_scrubber(advisor, scrubber) for name, advisor in advisors.items()}
     return scrubber.text(title), with_scrubber(model, scrubber), hidden

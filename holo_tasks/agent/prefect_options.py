@@ -39,7 +39,7 @@ _NO_FLOW_OPTION = {
     "result_storage": _KEPT,
     "retries": f"a sub-goal acts, and {_ACTS}",
     "retry_delay_seconds": f"a sub-goal acts, and {_ACTS}",
-    "timeout_seconds": "write limits=Limits(timeout_seconds=…): that clock stands still while a person has the screen",
+    "timeout_seconds": "write limits=Limits(timeout_seconds=…): its clock stops while a person has the screen",
     "validate_parameters": "finished work is recognized by the arguments of the call, before any conversion",
 }
 _TWICE = "the second call would do nothing"

@@ -213,13 +213,16 @@ def _secrets_of(goal: str, secrets: Sequence[str] | None, subgoal: Subgoal) -> f
         return allowed  # an explicit list cannot be extended by arguments
     for name, value in subgoal.data.items():
         if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
-            raise UnfitItem(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
+            raise UnfitItem(
+                f"The goal contains the value of the argument {name!r}, which is data. Remove the value, and write "
+                "the argument's name."
+            )
     for name, value in _arguments(goal, subgoal):
         if any(map(is_placeholder, strings_in(value))):
             raise UnfitItem(
-                f"The argument {name!r} of {subgoal.goal!r} names a secret, and so does the goal: only the goal's "
-                f"author may. If it comes from outside, make it data: @subgoal(data=({name!r},)). If it does not, say "
-                "which secrets may be typed: secrets=(…)."
+                f"The argument {name!r} of {subgoal.goal!r} names a secret, and the goal repeats it. Only the author "
+                "of a goal may name secrets. If the argument comes from outside, declare it as data: "
+                f"@subgoal(data=({name!r},)). Otherwise list the secrets that may be typed: secrets=(…)."
             )
     return allowed
 

@@ -384,7 +384,7 @@ async def _confirm(here: Subgoal, result: Any) -> None:
         found = await here.probe()
     answer = quoted_start(to_text(TypeAdapter(Any).dump_python(result, mode="json"))) or "empty"
     if found is NOT_DONE:
-        raise GaveUp(f"The answer is {answer}, but the effect is not there: it was looked for.")
+        raise GaveUp(f"The answer is {answer}, but the probe does not find the effect.")
     if found is None:
         raise NeedsPerson(f"The answer is {answer}, and the probe cannot tell whether the effect is there.")
 
@@ -405,5 +405,5 @@ def _named_arguments(signature: inspect.Signature, data: Sequence[str]) -> froze
     """Return the names in ``data=``. Raises `InvalidUsage` for a name that is not an argument."""
     names = frozenset((data,) if isinstance(data, str) else data)
     for name in sorted(names - signature.parameters.keys()):
-        raise InvalidUsage(f"data= names arguments of the function; {name!r} is not one.")
+        raise InvalidUsage(f"data= must name arguments of the function; {name!r} is not one.")
     return names

@@ -179,7 +179,7 @@ async def test_refresh_measures_again(measuring: Measuring, monkeypatch: pytest.
 async def test_a_measurement_below_another_window_is_repeated(
     measuring: Measuring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measuring.found = (f"A click at (1, 2) was not seen to land: {calibrating.ABOVE}",)
+    measuring.found = (f"A click at (1, 2) did not arrive: {calibrating.ABOVE}",)
     await calibrated(monkeypatch)
     assert measuring.anew == [False, True]
     measuring.anew.clear()

@@ -123,8 +123,8 @@ async def test_a_placeholder_copied_from_data_or_screen_is_not_typed(tmp_path: P
         await working(model, tmp_path, lambda: write_note(MAIL), desktop=desktop, secrets=secrets)
     assert typed(desktop) == [*(["{{secret:portal}}"] if names_it else []), "((secret:portal))", "Cafe"]
     said = json.dumps(model.requests[-1]["messages"])
-    assert said.count("A secret stands alone") == 1
-    assert said.count("none of those that the task names") == (1 if names_it else 2)
+    assert said.count("A secret cannot be typed together") == 1
+    assert said.count("The task does not name the secret") == (1 if names_it else 2)
 
 
 async def test_a_placeholder_in_an_argument_of_the_goal_is_refused(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ async def test_with_declared_secrets_a_placeholder_in_an_argument_names_no_secre
         secrets = {name: Secret(name, f"value of {name}", "/usr/bin/xterm") for name in ("portal", "other")}
         await working(model, tmp_path, lambda: note_down(receipt), desktop=desktop, secrets=secrets)
     assert typed(desktop) == ["{{secret:portal}}"]
-    assert "'other' is none of those that the task names" in json.dumps(model.requests[-1]["messages"])
+    assert "The task does not name the secret 'other'" in json.dumps(model.requests[-1]["messages"])
 
 
 async def test_data_with_a_placeholder_inside_the_goal_is_refused(tmp_path: Path) -> None:
@@ -164,7 +164,10 @@ async def test_data_with_a_placeholder_inside_the_goal_is_refused(tmp_path: Path
     async def note_down(note: str) -> str:
         return str(await pursue(f"Write {note} down."))
 
-    with ScriptedModel([]) as model, pytest.raises(InvalidUsage, match="holds the argument 'note', which is data"):
+    with (
+        ScriptedModel([]) as model,
+        pytest.raises(InvalidUsage, match="contains the value of the argument 'note', which is data"),
+    ):
         await working(model, tmp_path, lambda: note_down("{{secret:portal}}"))
 
 

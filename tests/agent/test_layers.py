@@ -179,7 +179,7 @@ async def test_between_layers_the_probe_decides_whether_the_next_one_acts(
     assert (runs["present"].value, runs["present"].closed) == ("filed before", [("answered", "model")])
     for name in ("unknown", "no"):
         assert isinstance(runs[name].error, NeedsPerson)
-        assert "nothing was repeated" in str(runs[name].error)
+        assert "Nothing was repeated" in str(runs[name].error)
 
 
 async def test_without_an_action_no_probe_is_made(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ async def test_a_person_who_leaves_a_wrong_screen_is_asked_again(tmp_path: Path)
     assert (worked.value, worked.closed) == ("by model", [("answered", "person")])
     assert [question.partition("File it. ")[2] for question in person.asked] == [
         "The agent needs a person: Which one?",
-        "After ‘done’: The screen is not ‘filed’; the work does not end before it is.",
+        "After ‘done’: The screen is not ‘filed’, and the work may end only there.",
     ]
     told = [(event.state, event.how) for event in worked.events if event.kind == "state" and event.wanted == "filed"]
     assert told == [("form", "not there"), ("filed", "")]
@@ -285,7 +285,7 @@ async def test_the_probe_overrides_a_persons_answer(tmp_path: Path) -> None:
     async with Person(tmp_path, lambda: None, lambda: None) as person:
         await worked.by(file_it)
     assert (worked.value, worked.closed) == ("filed by hand", [("answered", "person")])
-    assert person.asked[1:] == ["File it. After ‘done’: It is not there: it was looked for."]
+    assert person.asked[1:] == ["File it. After ‘done’: The probe does not find the effect."]
     assert len(worked.model.requests) == 1, "the probe's result is not read again"
 
 
@@ -346,7 +346,7 @@ async def test_press_once_of_a_playbook_also_applies_to_the_model(
     assert len(pressed) == (1 if declared else 2)
     if declared:
         assert isinstance(worked.error, NeedsPerson)
-        assert "‘Enter’ was pressed, and nobody knows whether that came about" in str(worked.error)
+        assert "‘Enter’ was pressed, and the effect is unknown" in str(worked.error)
 
 
 @pytest.mark.parametrize("retried", [("Save",), ("Enter",)])
@@ -482,7 +482,7 @@ async def test_an_interruption_may_be_cleared_by_a_whole_sub_goal(tmp_path: Path
     assert [event.name for event in worked.events if event.kind == "interruption"] == ["session"]
     closed = {event.subgoal: event.cost_micro_usd for event in worked.events if event.kind == "subgoal_closed"}
     assert sum(cost or 0 for cost in closed.values()) == worked.run.guard.spent_micro, "no cost is counted twice"
-    assert "‘session’ had come up" in str(worked.model.requests[-1])
+    assert "‘session’ appeared" in str(worked.model.requests[-1])
 
 
 async def test_an_inner_sub_goal_is_charged_to_the_outer_guardrails(tmp_path: Path) -> None:
@@ -526,11 +526,11 @@ MENU = Screens([state("menu")])
 @pytest.mark.parametrize(
     ("declared", "told"),
     [
-        (lambda: subgoal(layers=()), "at least one of them"),
+        (lambda: subgoal(layers=()), "at least one of the model"),
         (lambda: subgoal(layers=("person", "model")), "put 'person' at the end"),
         (lambda: subgoal(layers=("model", "oracle")), "not 'oracle'"),
         (lambda: subgoal(layers=("model", "script")), r"Put the Script\(…\) itself"),
-        (lambda: subgoal(layers=[ENTER, LOST]), "one script"),
+        (lambda: subgoal(layers=[ENTER, LOST]), "a script"),
         (lambda: subgoal(screens="menu"), r"screens= is a Screens, or SCREENS\.route"),
         (lambda: subgoal(effect=False), "or None for a sub-goal that only reads"),
         (lambda: subgoal(secrets=[""]), "secrets= holds texts"),
@@ -599,7 +599,9 @@ def test_a_script_factory_gets_the_arguments_and_is_refused_in_pursue() -> None:
         SubgoalOptions(effect=Effect(probe=print)).check_for_pursue()  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("found", "error"), [("seen", ""), (NOT_DONE, "is not there"), (None, "cannot tell")])
+@pytest.mark.parametrize(
+    ("found", "error"), [("seen", ""), (NOT_DONE, "does not find the effect"), (None, "cannot tell")]
+)
 async def test_a_confirmed_answer_counts_only_if_the_probe_finds_the_effect(
     tmp_path: Path, found: Any, error: str
 ) -> None:

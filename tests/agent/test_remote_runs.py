@@ -83,7 +83,7 @@ async def test_a_dropped_connection_is_an_interruption(tmp_path: Path) -> None:
 
             trace = await work()
         told = json.dumps(model.requests[-1])
-    assert "had dropped and was made again" in told
+    assert "dropped and was restored" in told
     (dropped,) = [event for event in events(trace) if event.kind == "interruption"]
     assert (dropped.name, dropped.times) == ("connection to the remote screen", 1)
 

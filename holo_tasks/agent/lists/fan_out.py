@@ -59,9 +59,9 @@ async def fan_out(
     some failed batches in a row.
     """
     if batch < 1 or at_once < 1:
-        raise InvalidUsage("batch= and at_once= are 1 or more.")
+        raise InvalidUsage("batch= and at_once= must be 1 or more.")
     if strange := sorted(set(queues or {}) - PRIORITIES.keys()):
-        raise InvalidUsage(f"queues= names a work queue for {', '.join(PRIORITIES)}; {strange[0]!r} is no priority.")
+        raise InvalidUsage(f"queues= names a work queue for {', '.join(PRIORITIES)}; {strange[0]!r} is not a priority.")
     listed = WorkList(name)
     async with get_client() as client:
         batches = _Batches(client, deployment, flow_run_id() or new_run_id(), dict(queues or {}))

@@ -75,7 +75,7 @@ class Macros:
             given = tool.given(call.arguments)
             brain = given.brain(self.run.recognizer, self.options.known_screens)
         except InvalidUsage as error:
-            return f"{call.name} was not begun: {error}", True
+            return f"{call.name} was not started: {error}", True
         effect_buttons.declare(press_once_of(given))
         aside, begun, layer = walk.walk_for_macro(call.name), walk.step, tool.layer
         # The work is passed by context: Prefect searches parameters for task results, field by field.
@@ -91,7 +91,7 @@ class Macros:
             raise ended.error
         taken = walk.step - begun
         if isinstance(ended, GaveUp):
-            reported = f"{call.name} gave up at its step {taken}; what it did before that is done. Look at the screen."
+            reported = f"{call.name} gave up at its step {taken}. Its earlier steps are done. Look at the screen."
             return f"{reported}\n{quoted({'why': str(ended)})}", True
         return f"Done: {call.name}, in {taken} steps.\n{quoted({'answer': ended.text})}", False
 

@@ -285,7 +285,7 @@ class OneStep:
                     help_.pressed_on.append(await self.brain.look(walk, ScreenNeeds.TEXT) if press else None)
                 return step
             await walk.record_decision(step)
-            why = f"{named(pressed)} was pressed before, and is pressed once only. Nothing was done."
+            why = f"{named(pressed)} was pressed before, and may be pressed only once. Nothing was done."
             why = "Do this one step yourself. Nothing was done." if is_macro else why
             why = f"{elsewhere} Nothing was typed. Click that place first." if elsewhere else why
             await walk.record(events.Corrected(reason=why))

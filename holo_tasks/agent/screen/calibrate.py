@@ -50,7 +50,7 @@ PLACES = ((0.5, 0.5), (0.1, 0.1), (0.9, 0.1), (0.1, 0.9), (0.9, 0.9))
 """Points to click, as fractions of the visible area."""
 GRID = (0.12, 0.5, 0.88)
 COLORS = ("red", "green", "blue")
-ABOVE = "something lies above."
+ABOVE = "another window covers the point."
 _CALIBRATION: TypeAdapter[Calibration] = TypeAdapter(Calibration)
 
 
@@ -166,7 +166,7 @@ async def _measure_clicks(run: Run, setting: Setting, notes: list[str]) -> PathE
             for point in points:
                 measured_clicks = await _click_target(walk, area, point)
                 if not measured_clicks.presses:
-                    notes.append(f"A click at ({point.x}, {point.y}) was not seen to land: {ABOVE}")
+                    notes.append(f"A click at ({point.x}, {point.y}) did not arrive: {ABOVE}")
                     continue
                 sent.append((point.x, point.y))
                 landed.append((measured_clicks.presses[0].x, measured_clicks.presses[0].y))

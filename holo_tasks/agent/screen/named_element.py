@@ -38,7 +38,7 @@ async def named_element(walk: Walk, description: str) -> Named:
     if target is None or seen is None or not can_read():
         return Named()
     frame, shown = seen.redacted, seen.shot.area
-    elements, reason = walk.services.elements, "The programs were not asked."
+    elements, reason = walk.services.elements, "The elements of the programs were not read."
     if elements is not None:
         tree = await elements.redacted_tree(seen.masks)
         found = {each.id: each for role in target.roles for each in tree.find(role, target.name, shown)}
@@ -49,14 +49,14 @@ async def named_element(walk: Walk, description: str) -> Named:
             if why := await _disagrees(frame, tree, element, target.name):
                 return Named(why=f"A program reports it at {element.box}, but {why}.")
             return Named(element.box.center, "accessibility")
-        reason = "No program reports it for certain."
+        reason = "No program reports it with certainty."
     at = await asyncio.to_thread(_read, frame, target, shown) if BUTTONS & set(target.roles) else None
     if at is None:
-        return Named(why=f"{reason} It was not read at one place either.")
+        return Named(why=f"{reason} OCR did not find it at exactly one place either.")
     reader = ScreenText()
     if _is_name(target.name, await reader.on_target(frame, at)) and await reader.field_at(frame, at) is None:
         return Named(at, "text")
-    return Named(why=f"{reason} The place where it was read is not certain to be a button.")
+    return Named(why=f"{reason} The text that OCR found may not be a button.")
 
 
 async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> str:

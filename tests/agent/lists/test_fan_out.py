@@ -199,7 +199,7 @@ async def test_fruitless_or_limited_batches_end_the_fan_out() -> None:
     assert len(had) == 1
     with pytest.raises(InvalidUsage, match="no deployment"):
         await fan_out.fan_out("vain", "checking/none")
-    with pytest.raises(InvalidUsage, match="no priority"):
+    with pytest.raises(InvalidUsage, match="not a priority"):
         await fan_out.fan_out("vain", "checking/vain", queues={"urgent": "q"})  # type: ignore[dict-item]
 
 

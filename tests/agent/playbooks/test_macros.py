@@ -129,7 +129,7 @@ async def test_a_macro_that_gives_up_is_reported_with_its_step_and_the_model_con
     worked = await Worked(tmp_path, [step("lost"), DONE]).by(working(BOTH))
     assert worked.value == "by the model"
     told = json.dumps(worked.model.requests[1]["messages"])
-    assert '<error tool=\\"lost\\">\\nlost gave up at its step 2; what it did before that is done.' in told
+    assert '<error tool=\\"lost\\">\\nlost gave up at its step 2. Its earlier steps are done.' in told
     assert "Nobody knows this screen." in told
     assert worked.changes == []
 
@@ -175,7 +175,7 @@ async def test_press_once_applies_to_the_model_and_its_macros_together(tmp_path:
     once = SubgoalOptions(effect=Effect(press_once=["Enter"]))
     worked = await Worked(tmp_path, [count_it(), step("hotkey", keys=["enter"]), DONE]).by(working(BOTH, once))
     assert worked.desktop.gestures.count(Hotkey(("enter",))) == 1
-    assert "it was not pressed again" in str(worked.error)
+    assert "It was not pressed again" in str(worked.error)
 
 
 async def test_function_calling_declares_macros_and_replays_the_call(tmp_path: Path) -> None:
