@@ -190,13 +190,13 @@ class Rules(SettingsModel):
         """Return why a window that would get the keys is refused, or an empty string."""
         if not owner.name:
             return (
-                f"the keys would reach {_unknown_program(owner)}, which cannot be kept to a part of the screen; write "
-                "into a window whose program is known, or leave out regions and forbidden_regions"
+                f"the keys would reach {_unknown_program(owner)}, which cannot be limited to a part of the screen; "
+                "write into a window whose program is known, or leave out regions and forbidden_regions"
             )
         if is_viewer(owner):
             return (
-                f"the keys would reach {owner.name}, and cannot be kept to a part of the screen ({FAR}); leave out "
-                "regions and forbidden_regions, or have the agent press buttons only"
+                f"the keys would reach {owner.name}, and cannot be limited to a part of the screen ({FAR}); leave "
+                "out regions and forbidden_regions, or have the agent press buttons only"
             )
         reached = any(owner.box is not None and owner.box.intersects(box) for box in self.regions or ())
         if self.regions is not None and not reached:

@@ -177,7 +177,7 @@ async def test_a_waiting_approver_lets_the_run_continue() -> None:
     assert await one.act(a_step("click", **SUBMIT)) == "Done: click."
     answers[:] = [None, None]
     await one.look()
-    with pytest.raises(PolicyRefused, match="Nobody said yes"):
+    with pytest.raises(PolicyRefused, match="No person has approved"):
         await one.act(a_step("click", **SUBMIT))
 
 

@@ -245,8 +245,8 @@ async def _poll(ask: Callable[[], T | None], meter: str, patience_s: float) -> T
     while (found := await asyncio.to_thread(ask)) is None:
         if time.monotonic() > until_s:
             raise TransientModelFault(
-                f"Another run has waited {patience_s:.0f} s for the first reply of {meter}, which shows what a call "
-                "costs; check that the server is not overloaded."
+                f"Another run has waited {patience_s:.0f} s for the first reply of {meter}, which shows the cost of "
+                "a call. Check that the server is not overloaded."
             )
         await asyncio.sleep(POLL_S)
     return found

@@ -519,9 +519,9 @@ def _other_work(db: sa.Connection, token: str, goal: str, work: WorkIdentity) ->
 def _other_work_error(token: str, goal: str, other: str, work: WorkIdentity) -> TokenConflict:
     return TokenConflict(
         f"Token {token!r} was already used for {goal!r} by another function: by {exact(other)}, and this is "
-        f"{exact(work.name)}. If both are the same work, and its file was moved or is in a new release's folder, write"
-        f" @subgoal(ledger={other!r}) at its definition, and keep that name from then on. If it is other work, use"
-        " another token."
+        f"{exact(work.name)}. If both are the same work, such as in a moved file or a new release's folder, write "
+        f"@subgoal(ledger={other!r}) at its definition. Keep that name from then on. If it is other work, use "
+        "another token."
     )
 
 

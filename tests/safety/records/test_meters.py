@@ -31,7 +31,7 @@ async def test_other_callers_wait_for_the_bill_of_the_probe(tmp_path: Path) -> N
     one, two = Budgets(store_at(tmp_path)), Budgets(store_at(tmp_path))
     first = await quoted(one)
     assert first.probe
-    with pytest.raises(TransientModelFault, match="which shows what a call costs") as caught:
+    with pytest.raises(TransientModelFault, match="which shows the cost of a call") as caught:
         await quoted(two)
     assert not caught.value.maybe_billed
     waiting = asyncio.create_task(quoted(two, 30))

@@ -60,11 +60,11 @@ SHORT = Scrubber([Secret("pw", "admin"), Secret("pin", "1234")])
         ("Invoice 12345", "Invoice {{secret:pin}}5", ""),
         ("admin", "{{secret:pw}}", ""),
         ("1234 by admin", "{{secret:pin}} by {{secret:pw}}", ""),
-        ("{{secret:pw}}", "", "none of those that the task names"),
-        ("{{secret:pw}}istrator", "", "A secret stands alone"),
-        ("admin {{secret:pw}}", "", "A secret stands alone"),
-        ("admin{{secret:pin}}", "", "A secret stands alone"),
-        ("{{secret:admin}}", "", "A secret stands alone"),
+        ("{{secret:pw}}", "", "The task does not name the secret"),
+        ("{{secret:pw}}istrator", "", "A secret cannot be typed together"),
+        ("admin {{secret:pw}}", "", "A secret cannot be typed together"),
+        ("admin{{secret:pin}}", "", "A secret cannot be typed together"),
+        ("{{secret:admin}}", "", "A secret cannot be typed together"),
     ],
 )
 async def test_only_names_written_by_the_model_count_as_secrets(
