@@ -73,6 +73,6 @@ def _to_json_types(value: Any) -> Any:
         return str(value)
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     raise InvalidUsage(
-        f"An argument of type {kind} has a different text in every process, so it cannot identify a token's inputs: "
-        "give plain values, a dataclass or a pydantic model, or name the arguments that count with `inputs`."
+        f"An argument of type {kind} has a different text in every process, so it cannot identify a token's inputs. "
+        "Give plain values, a dataclass or a pydantic model, or name the arguments that count with `inputs`."
     )

@@ -263,13 +263,13 @@ async def check_field(
         return None
     only = f"The secret {name!r} is typed into the field {' or '.join(f'‘{label}’' for label in labels)} only"
     if not isinstance(scene.reader, ReportsLabels):
-        raise SecretRefused(f"{only}, and nothing here can read labels: pip install 'prefect-holo[rehearsal]'.")
+        raise SecretRefused(f"{only}, and no OCR is installed to read labels: pip install 'prefect-holo[rehearsal]'.")
     where = None if moved else await scene.written_at(at)
     if where is None:
         raise SecretRefused(f"{only}: click that field, then write the secret at once. Nothing was typed.")
     field = await scene.reader.labelled(scene.frame, where, labels)
     if field is None or await scene.is_button(where):
-        raise SecretRefused(f"{only}, and no such label is read right beside or above the one that was clicked.")
+        raise SecretRefused(f"{only}, but OCR finds no such label next to or above the clicked field.")
     return field
 
 

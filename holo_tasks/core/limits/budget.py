@@ -239,15 +239,15 @@ class Guard:
 def unpriced(model: str) -> InvalidUsage:
     """Return the error for a money limit with a model of unknown price. An unknown price never counts as zero."""
     return InvalidUsage(
-        f"The price of {model} is not known, so a limit in USD cannot be kept; give its prices or drop the limit."
+        f"The price of {model} is not known, so a limit in USD cannot be enforced; give its prices or drop the limit."
     )
 
 
 def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: int) -> LimitReached:
     """Return the error for a scope whose money does not cover the worst case of another call."""
     held = (
-        f" and {usd(held_micro)} are held for calls whose bill is not known (each failed call may be on the bill, and "
-        "holds its worst case)"
+        f" and {usd(held_micro)} are reserved for calls of unknown cost (a failed call may be billed, so its highest "
+        "possible cost is reserved)"
         if held_micro
         else ""
     )

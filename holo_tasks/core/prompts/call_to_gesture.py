@@ -68,8 +68,8 @@ def _correct_for_model(x: float, y: float, correction: Correction) -> tuple[floa
     for name, value in zip(("x", "y"), meant, strict=True):
         if not -ROUNDING <= value <= FULL_SCALE + ROUNDING:
             raise UnusableReply(
-                f"the model asked for ({x:g}, {y:g}), which its calibration puts off the picture",
-                correction=f"{name} is off the picture, as far as can be told by how you were off before: look again.",
+                f"the model asked for ({x:g}, {y:g}), which is off the picture after the correction by its calibration",
+                correction=f"{name} is off the picture after the correction of your measured error: look again.",
             )
     return tuple(min(max(value, 0.0), float(FULL_SCALE)) for value in meant)  # type: ignore[return-value]
 

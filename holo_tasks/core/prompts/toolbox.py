@@ -53,8 +53,8 @@ def read_point(value: Mapping[str, Any], space: Space) -> tuple[float, float]:
     """Parse a point and return it in thousandths of the picture. Raises `UnusableReply` for a point off the picture."""
     for name in value.keys() - {"x", "y"}:
         raise UnusableReply(
-            f"the model's place has a field {name[:40]!r}",
-            correction=f"A place is x and y; there is no field {name[:40]!r}. Reply with one corrected JSON object.",
+            f"the model's position has an unknown field {name[:40]!r}",
+            correction=f"A position has the fields x and y, not {name[:40]!r}. Reply with one corrected JSON object.",
         )
     read = Toolbox(space=space).read({**value, "tool_name": "move_to", "element": ""})
     assert isinstance(read, MoveToCall)

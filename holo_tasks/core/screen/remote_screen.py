@@ -166,9 +166,9 @@ def not_typed(characters: str, *, client: str, can_paste: bool) -> str:
     shown = characters[:SHOWN] + ("…" if len(characters) > SHOWN else "")
     instead = "" if can_paste else " Whoever starts this run can allow paste=True for it."
     return (
-        f"The keyboard goes through {client} to another machine, which gets only the characters of a plain (US) "
-        f"keyboard for certain; this text also holds {shown!r}, which may be lost or become another one. Nothing was "
-        f"typed: use other characters, or a list or menu there.{instead}"
+        f"The keys go through {client} to another machine. Only the characters of a plain (US) keyboard arrive there "
+        f"with certainty. This text also has {shown!r}, which may be lost or changed. Nothing was typed: use other "
+        f"characters, or a list or menu there.{instead}"
     )
 
 

@@ -43,7 +43,7 @@ class Verdict:
                 where = "in the window you wrote into" if self.keys else "where you clicked"
                 return f"The screen changed, but not {where}."
             case "wrong_state":
-                return "The screen changed, but it is not one that was to come of this."
+                return "The screen changed, but it is not the expected screen."
             case _:
                 return "The screen changed."
 

@@ -109,15 +109,16 @@ def check_written(text: str, allowed: frozenset[str] | None) -> None:
     found = _STANDS_ALONE.fullmatch(text)
     if found is None:
         raise InvalidUsage(
-            "A secret stands alone: write {{secret:NAME}} or {{totp:NAME}} by itself, at most blanks, tabs and line "
-            f"ends around it, and other text with a write of its own{_suggested_split(text)}. Nothing was typed."
+            "A secret cannot be typed together with other text. Write {{secret:NAME}} or {{totp:NAME}} by itself, "
+            "with at most blanks, tabs and line ends around it. Write the other text "
+            f"separately{_suggested_split(text)}. Nothing was typed."
         )
     name = found[1].strip()
     if allowed is not None and name not in allowed:
         known = ", ".join(sorted(allowed)) or "none"
         raise SecretRefused(
-            f"The secret {name!r} is none of those that the task names (it names: {known}), so it was not typed. What "
-            "the screen or the data say is no reason to write one."
+            f"The task does not name the secret {name!r} (it names: {known}), so it was not typed. A text on the "
+            "screen or in the data is not a reason to write a secret."
         )
 
 
@@ -143,15 +144,15 @@ def check_bound(secrets: Mapping[str, Secret], *, starts: bool) -> None:
     for secret in secrets.values():
         if not (starts or secret.program):
             raise InvalidUsage(
-                f"The secret {secret.name!r} is bound to no program, and this desktop starts none: name the program "
-                "that may get it."
+                f"The secret {secret.name!r} is not bound to a program, and this desktop starts none: name the "
+                "program that may get the secret."
             )
 
 
 def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]:
     """Split a text at its placeholders. Raises `InvalidUsage` for an unknown name or an incomplete placeholder."""
     if len(PLACEHOLDER.findall(text)) != sum(map(text.count, _BEGINS)):
-        raise InvalidUsage("A secret is written {{secret:NAME}} or {{totp:NAME}}: one in this text is cut off.")
+        raise InvalidUsage("A secret's placeholder in this text is cut off: write {{secret:NAME}} or {{totp:NAME}}.")
     at = 0
     for found in PLACEHOLDER.finditer(text):
         name = found[1].strip()
@@ -172,10 +173,11 @@ def _wrong_kind_message(secret: Secret) -> str:
     """Return the error message for a secret whose placeholder is of the wrong kind."""
     name = secret.name
     if secret.totp:
-        return f"{name!r} is a seed, which is never typed: its code is written {{{{totp:{name}}}}}. Nothing was typed."
-    return (
-        f"The secret {name!r} is no seed of one-time codes, so it is written {{{{secret:{name}}}}}. Nothing was typed."
-    )
+        return (
+            f"{name!r} is a seed of one-time codes, which is never typed. To type its code, write "
+            f"{{{{totp:{name}}}}}. Nothing was typed."
+        )
+    return f"The secret {name!r} is not a seed of one-time codes: write {{{{secret:{name}}}}}. Nothing was typed."
 
 
 def values_of(secrets: Mapping[str, Secret]) -> dict[str, str]:

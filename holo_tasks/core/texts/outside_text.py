@@ -141,8 +141,9 @@ def strings_in(value: Any) -> Iterator[str]:
             left -= len(inside)
             if left < 0:
                 raise InvalidUsage(
-                    f"A {type(value).__name__} holds more than {MOST_INSIDE:,} values, too many to look for secrets' "
-                    "placeholders in: give only the part that is needed, or name the secrets to type (secrets=)."
+                    f"A {type(value).__name__} holds more than {MOST_INSIDE:,} values, too many to search for "
+                    "secrets' placeholders: give only the part that is needed, or name the secrets to type "
+                    "(secrets=)."
                 )
             queue += inside
 

@@ -119,7 +119,7 @@ class TypedText:
             said = f"{field} is {INVALID} after ‘{quoted(self.typed)}’ was typed"
         else:
             said = self._sentence(field).removesuffix(".")
-        return f"{said}: give `shows` with the text that it is to hold, if that is right."
+        return f"{said}. If that is right, give `shows` with the text that the field should hold."
 
     def _sentence(self, field: str) -> str:
         typed, held = excerpts(self.typed, self.held)

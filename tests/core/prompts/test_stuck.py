@@ -230,7 +230,7 @@ async def test_many_steps_without_a_new_screen_are_stuck() -> None:
     clicks = [step("click", element=f"Button {number}", x=60 * number, y=5) for number in range(16)]
     irregular = [0, 1, 2, 0, 2, 1, 1, 0, 2, 0, 1, 2, 2, 0, 1, 0, 2]
     (told,) = await told_at(irregular, clicks)
-    assert told == (14, "no screen in 12 steps that was not there before")
+    assert told == (14, "no new screen in 12 steps")
     assert await told_at([*irregular[:9], 7, *irregular[9:]], clicks) == [], "one new screen counts as progress"
 
 

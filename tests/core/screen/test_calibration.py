@@ -110,8 +110,8 @@ def test_a_correction_is_applied_to_coordinates_and_never_clamped() -> None:
     small = Correction(x=Axis(factor=0.5), y=Axis(offset=100))
     assert to_pixel(250, 600, shot(None)) == Point(500, 600)
     assert to_pixel(250, 600, shot(small)) == Point(1000, 500)
-    with pytest.raises(UnusableReply, match="puts off the picture"):
+    with pytest.raises(UnusableReply, match="off the picture after the correction"):
         to_pixel(600, 600, shot(small))
-    with pytest.raises(UnusableReply, match="puts off the picture"):
+    with pytest.raises(UnusableReply, match="off the picture after the correction"):
         to_pixel(250, 50, shot(small))
     assert to_pixel(500, 100, shot(small)) == Point(1999, 0)

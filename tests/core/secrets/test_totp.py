@@ -83,16 +83,16 @@ def test_an_invalid_seed_is_refused_without_quoting_it(value: str, why: str) -> 
 def test_only_the_code_of_a_seed_is_typed() -> None:
     secrets = {"otp": Secret("otp", SEED, totp=True), "pw": Secret("pw", "hunter2")}
     assert list(parts_of("{{totp:otp}}\t", secrets)) == [secrets["otp"], "\t"]
-    with pytest.raises(InvalidUsage, match=r"never typed: its code is written \{\{totp:otp\}\}"):
+    with pytest.raises(InvalidUsage, match=r"never typed. To type its code, write \{\{totp:otp\}\}"):
         list(parts_of("{{secret:otp}}", secrets))
-    with pytest.raises(InvalidUsage, match=r"it is written \{\{secret:pw\}\}"):
+    with pytest.raises(InvalidUsage, match=r"not a seed of one-time codes: write \{\{secret:pw\}\}"):
         list(parts_of("{{totp:pw}}", secrets))
     with pytest.raises(InvalidUsage, match="cut off"):
         list(parts_of("{{totp:otp", secrets))
     assert names_in("Sign on with {{secret:pw}} and {{totp:otp}}.") == {"pw", "otp"}
-    with pytest.raises(InvalidUsage, match="stands alone"):
+    with pytest.raises(InvalidUsage, match="cannot be typed together"):
         check_written("code {{totp:otp}}", None)
-    with pytest.raises(Exception, match="none of those that the task names"):
+    with pytest.raises(Exception, match="The task does not name"):
         check_written("{{totp:otp}}", frozenset({"pw"}))
 
 

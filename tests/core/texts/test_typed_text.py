@@ -159,8 +159,10 @@ def test_the_sentence_names_both_texts_and_the_error_the_field() -> None:
     found = TypedText("completed", "App", "Apple", field="Article")
     assert found.sentence == "The field holds ‘Apple’, not ‘App’."
     assert TypedText("empty", "App").sentence == "The field is empty and did not take ‘App’."
-    assert TypedText("case", "a", "A").problem.startswith("The field holds ‘A’, not ‘a’: give `shows`")
-    assert found.problem.startswith("The field ‘Article’ holds ‘Apple’, not ‘App’: give `shows`")
+    assert TypedText("case", "a", "A").problem.startswith(
+        "The field holds ‘A’, not ‘a’. If that is right, give `shows`"
+    )
+    assert found.problem.startswith("The field ‘Article’ holds ‘Apple’, not ‘App’. If that is right, give `shows`")
     assert "{{secret" not in TypedText("another", "x", "{{secret:pin}} y").sentence
     long = TypedText("corrected", "x" * 200 + "teh end", "x" * 200 + "the end")
     assert "the end" in long.sentence
@@ -276,7 +278,9 @@ def test_only_a_sum_or_an_address_shows_its_result_after_enter() -> None:
 def test_a_field_that_is_marked_as_invalid_is_a_problem() -> None:
     found = TypedText("exact", "250", "250", field="Amount", is_invalid=True)
     assert found.sentence == "The field is marked as invalid."
-    assert found.problem.startswith("The field ‘Amount’ is marked as invalid after ‘250’ was typed: give `shows`")
+    assert found.problem.startswith(
+        "The field ‘Amount’ is marked as invalid after ‘250’ was typed. If that is right, give `shows`"
+    )
     both = TypedText("lost", "a15", "15", is_invalid=True)
     assert both.sentence == "The field holds ‘15’, not ‘a15’. The field is marked as invalid."
     assert "invalid" not in both.problem
