@@ -148,6 +148,6 @@ async def test_the_field_is_reported_also_if_the_typing_is_cancelled(fields, unt
 @pytest.mark.parametrize("kind", [AttachedDesktop, VirtualDesktop])
 def test_a_secret_without_a_bound_program_is_refused(kind):
     display = {"display": ":7"} if kind is AttachedDesktop else {}
-    with pytest.raises(InvalidUsage, match="bound to no program"):
+    with pytest.raises(InvalidUsage, match="not bound to a program"):
         kind(**display, secrets={"pw": VALUE})
     kind(**display, secrets={"pw": Secret("pw", VALUE, "xterm")})

@@ -110,7 +110,7 @@ async def test_the_model_and_the_trace_receive_the_omitted_part() -> None:
 async def test_a_drag_does_not_end_on_a_control_opened_by_its_press(stage: Presses, control: str, end: str) -> None:
     receipt, said = await stage.do(Drag(stage.at(control), stage.at(end)))
     assert said in ([], [["released", False]])
-    assert receipt.left_out.startswith("It was called off")
+    assert receipt.left_out.startswith("The drag was stopped")
     await stage.desktop.do(Click(stage.at("tray")))
 
 

@@ -359,7 +359,7 @@ async def test_a_sandboxed_program_cannot_exceed_its_memory_limit(tmp_path, unti
     try:
         desktop = await VirtualDesktop.start(app=app, network="none", folders={str(tmp_path): "write"}, **limits)
     except DesktopFailed as error:
-        if "cannot be bounded here" not in str(error):
+        if "cannot be limited here" not in str(error):
             raise
         pytest.skip(str(error))
     name = desktop.authority.parent.name

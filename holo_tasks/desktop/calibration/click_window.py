@@ -42,7 +42,7 @@ class ClickWindows:
     def measurement(self) -> dict[str, Any]:
         """Return the values of `ClickWindow.measurement`. Raises `InvalidUsage` if no test window is open."""
         if self._open is None:
-            raise InvalidUsage("There is no target: open one first.")
+            raise InvalidUsage("No target window is open: open one first.")
         return self._open.measurement()
 
     def close(self) -> None:

@@ -131,7 +131,7 @@ class RecentFrames:
             where = InputTarget(clicked=self._clicked[0])
         about = "click" if where.points else "type"
         if (kept := self._kept.get(number)) is None:
-            raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
+            raise ScreenChanged(f"The frame of this decision is too old to {about} by it. Nothing was done.")
         before = kept.sighting()
         now = self._capture_rows(where, windows)
         if why := self._wait_until_same(before, kept.seen_s, now, where, held):
@@ -190,7 +190,7 @@ class RecentFrames:
         if not has_changed(before, now, held):
             return ""
         steady = [area.box for area in (self._watch.steady(seen_s) if areas is None else areas)]
-        return "what item it is about looks different" if has_changed(before, now, held, steady) else ""
+        return "the text that names the item looks different" if has_changed(before, now, held, steady) else ""
 
     def _difference_at_aim(
         self,

@@ -41,8 +41,8 @@ TABLE = (
     "for editing first (F2 or a double click)."
 )
 EMPTY_CELL = (
-    f"A cell has the keyboard, and typing replaces its text, but there is no text to type. {NOTHING} Press Delete if "
-    "only this cell is selected."
+    f"A cell has the keyboard, and typing would replace its text, but the text to type is empty. {NOTHING} Press "
+    "Delete if only this cell is selected."
 )
 STILL_EDITED = f"The cell's text stayed open after Escape. {NOTHING} Look at the screen, and close the text first."
 

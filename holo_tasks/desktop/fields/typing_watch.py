@@ -44,11 +44,11 @@ class SecretTypingCheck:
                 self._before, self._first = after, False
                 return not outside
             if late:
-                what = "its first sign does" if self._first else "some of it did"
+                what = "its first character does" if self._first else "some of it did"
                 raise SecretRefused(
-                    f"The secret {self._name!r} is typed into its own field only, and {what} not show there. That "
-                    "field takes no input, or something else has the keyboard: look where it went, and take it out "
-                    "there. Typing was stopped."
+                    f"The secret {self._name!r} may be typed only into its own field, and {what} not show there. "
+                    "That field takes no input, or another control has the keyboard. Find where the text went, and "
+                    "remove it there. Typing was stopped."
                 )
 
     def _shows_in_field(

@@ -89,14 +89,16 @@ class Gate(Interrupt):
         if isinstance(gesture, Pause) or (input_permit is None and self._served is None):
             return
         if input_permit is None:
-            raise PolicyRefused("This desktop serves a run: it takes no input that the run's policy did not permit.")
+            raise PolicyRefused(
+                "This desktop serves a run, and accepts only input that the run's policy has permitted."
+            )
         now = time.monotonic()
         if input_permit.gesture != gesture_digest(gesture):
-            raise PolicyRefused("The input is not what was permitted: the permit is for another gesture.")
+            raise PolicyRefused("The permit for this input is for another gesture.")
         if not math.isfinite(input_permit.expires_s):
-            raise PolicyRefused("The permit for this input has no time of expiry.")
+            raise PolicyRefused("The permit for this input has no expiry time.")
         if input_permit in self._used:  # before the time is checked, because its input was sent
-            raise PolicyRefused("The permit for this input was used before: it is good once.")
+            raise PolicyRefused("The permit for this input was used before: a permit is valid once.")
         self._pressed = False
         self._check_time(input_permit)
         self._used = {used for used in self._used if used.expires_s > now}
@@ -182,7 +184,7 @@ class Gate(Interrupt):
         if input_permit is not None:
             self._check_time(input_permit)
         elif self._served is not None:
-            raise PolicyRefused("This desktop serves a run: there is no permit for this input.")
+            raise PolicyRefused("This desktop serves a run, and this input has no permit.")
         if self._lapsed():
             raise _lease_lapsed()
 

@@ -181,7 +181,7 @@ class GesturePlayer:
         for selection in selections if self._vault.any else ():
             found = self._vault.held_in(clipboard.text_of(self._link.display, selection))
             if found and (refusal := self._gate.binding(found, at)):
-                raise SecretRefused(f"What would be pasted holds a secret's value. {refusal} Nothing was pasted.")
+                raise SecretRefused(f"The text to paste contains the value of a secret. {refusal} Nothing was pasted.")
 
     def _write(self, gesture: Write) -> str:
         """Type a text. Return a warning if its arrival is uncertain, otherwise an empty string."""

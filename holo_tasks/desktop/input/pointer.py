@@ -37,11 +37,13 @@ TOGETHER_S = 0.35
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
 MOST_BUTTON = 3  # higher buttons are wheels, which raise no window
 
-PRESSES_LEFT_OUT = "Only press {} of {} was made: by then something else was there. Look again before you press it."
+PRESSES_LEFT_OUT = (
+    "Only press {} of {} was made, because another control was there by then. Look again before you press it."
+)
 BUSY = "Only press {} of {} was made: the program is still busy with it."
 CALLED_OFF = (
-    "It was called off: after the press something else came up where it was to end. The button was released where it "
-    "was pressed. Look again."
+    "The drag was stopped, because something new appeared at its end point after the press. The button was released "
+    "where it was pressed. Look again."
 )
 
 

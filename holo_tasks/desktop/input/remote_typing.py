@@ -29,8 +29,8 @@ other.
 """
 PASTE_S = 3.0
 NOT_FETCHED = (
-    "The text was pasted, but the other machine did not fetch it: nobody can say what is there now. Look, and take out "
-    "what is wrong."
+    "The text was pasted, but the other machine did not fetch it, so the contents of the field are unknown. Look at "
+    "the field, and remove wrong text."
 )
 
 
@@ -73,7 +73,8 @@ class RemoteTyping:
                 raise InvalidUsage(not_typed(strange, client=client, can_paste=False))
             elif strange and any(sign in part for sign in "\r\n\t"):
                 raise InvalidUsage(
-                    "What is pasted into a screen of another machine is text alone: press Enter and Tab by themselves."
+                    "A text pasted into the screen of another machine cannot contain Enter or Tab: press these keys "
+                    "separately."
                 )
 
     def check_keys(self, symbols: Iterable[int], keyboard: Keyboard, client: str) -> None:
@@ -82,8 +83,8 @@ class RemoteTyping:
             stroke = keyboard.stroke(symbol)
             if stroke is None or stroke.keycode in keyboard.free:
                 raise InvalidUsage(
-                    f"{client} passes on the keys of a plain (US) keyboard, and this combination needs another one. "
-                    "Nothing was pressed."
+                    f"{client} passes on only the keys of a plain (US) keyboard, and this combination needs another "
+                    "key. Nothing was pressed."
                 )
 
     def paste(self, text: str, press: Callable[[Sequence[int]], None], keyboard: Keyboard) -> str:

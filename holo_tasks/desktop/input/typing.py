@@ -29,8 +29,8 @@ BATCH = 8
 AHEAD = 128
 PATIENCE_S = 10.0
 HOT_KEYS_GRABBED = (
-    "another program asked for some of its keys as hot keys, and would get them whatever window has the keyboard. "
-    "End that program, or have it ask for none that are typed."
+    "another program has grabbed some of its keys as hot keys, and would get them in place of the window with the "
+    "keyboard. End that program, or turn off these hot keys in it."
 )
 
 # Waits for the first repaint after typing, and for quiet after the last one. The second line is for programs that

@@ -24,7 +24,7 @@ from holo_tasks.machine.private import FOLDER, own_folder
 
 INNER, LOCK = "profile", "desktop"
 """The profile's folder, and the lock file, which holds the name of the desktop that uses it."""
-HANDED_ON = "If it handed its document to an instance that runs already, add to its command {}."
+HANDED_ON = "If it passed its document to an instance that was already running, add to its command {}."
 ANY_OPTION = "the option by which it starts an instance of its own, or `env HOME=FOLDER` before it"
 SNAP_SEES = (
     "It is a snap, which has a /tmp of its own and so may not see the cookie of this display: install it as a package "

@@ -29,8 +29,8 @@ def kept_profile_folder(profiles: str, *, program: str, run_as: str = "") -> Pat
         )
     if run_as:
         raise InvalidUsage(
-            "A kept profile is the agent's, and the user of run_as cannot enter it: name a profile of that user in the "
-            "program's command, or leave profiles at new."
+            "A kept profile belongs to the agent's user, and the user of run_as cannot read it: name a profile of "
+            "that user in the program's command, or leave profiles at new."
         )
     name = name or re.sub(r"[^\w.-]", "-", Path(program).name).lstrip(".-_")[:64] or "program"
     return holo_home() / FOLDER / name

@@ -77,7 +77,7 @@ def _owner(link: XConnection, at: Point | None) -> tuple[Owner, int]:
     owner = owner_by(link, window)
     if owner.name and held(link, at) and not _holds(link, owner):
         what = "keyboard" if at is None else "pointer"
-        return Owner(why=f"a program that cannot be told holds the {what}, as menus and screen lockers do"), 0
+        return Owner(why=f"an unknown program has grabbed the {what}, as menus and screen lockers do"), 0
     return owner, window
 
 

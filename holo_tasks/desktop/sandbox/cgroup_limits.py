@@ -36,9 +36,9 @@ class ResourceLimits:
 
     def __post_init__(self) -> None:
         if isinstance(self.memory_mb, bool) or self.memory_mb != int(self.memory_mb) or 0 != self.memory_mb < LEAST_MB:
-            raise InvalidUsage(f"memory_mb is 0, for no bound, or {LEAST_MB} at least, not {self.memory_mb!r}.")
+            raise InvalidUsage(f"memory_mb is 0, for no limit, or {LEAST_MB} at least, not {self.memory_mb!r}.")
         if not math.isfinite(self.cpus) or 0 != self.cpus < 0.01:
-            raise InvalidUsage(f"cpus is 0, for no bound, or a number of processors, as 0.5, not {self.cpus!r}.")
+            raise InvalidUsage(f"cpus is 0, for no limit, or a number of processors, as 0.5, not {self.cpus!r}.")
 
     def __bool__(self) -> bool:
         return bool(self.memory_mb or self.cpus)
@@ -98,7 +98,7 @@ def put(pid: int, bounds: ResourceLimits, name: str, proc_folder: Path = OURS) -
     for control, files in bounds.groups().items():
         parent = next((above for tree in _trees(proc_folder) if (above := tree.group_above(control)) is not None), None)
         if parent is None:
-            raise DesktopFailed(_cannot(control, "no control group here is this user's to divide"))
+            raise DesktopFailed(_cannot(control, "this user may not create control groups here"))
         group = parent / name
         try:
             group.mkdir(exist_ok=True)
@@ -131,8 +131,8 @@ def clear(name: str, proc_folder: Path = OURS) -> None:
 def _cannot(control: str, why: str) -> str:
     what = "memory (memory_mb)" if control == "memory" else "processors (cpus)"
     return (
-        f"The program's {what} cannot be bounded here: {why}. Start the agent as root, or in a unit of systemd with "
-        "Delegate=yes, or leave the bound out."
+        f"The program's {what} cannot be limited here: {why}. Start the agent as root, or in a unit of systemd with "
+        "Delegate=yes, or leave the limit out."
     )
 
 

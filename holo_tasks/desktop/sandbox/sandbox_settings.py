@@ -34,8 +34,8 @@ class SandboxSettings:
         if grants is None:
             if folders or bounds:
                 raise InvalidUsage(
-                    "folders, memory_mb and cpus limit a sandboxed program, and there is no sandbox with "
-                    "network='host': give network='none', or the hosts that the program needs."
+                    "folders, memory_mb and cpus limit a sandboxed program, but a program with network='host' runs "
+                    "without a sandbox: give network='none', or the hosts that the program needs."
                 )
             return None
         if not starts:

@@ -59,8 +59,8 @@ class CodeWindows:
             waited_s += wait_s
             if waited_s > longest_s:
                 raise SecretRefused(
-                    f"The code of {secret.name!r} is not typed: each is good once, and others type the next ones. "
-                    "Have one run at a time use this login, by a seat. Nothing was typed."
+                    f"The code of {secret.name!r} was not typed: each code is valid once, and other runs use the "
+                    "next ones. Let one run at a time use this login, with a seat. Nothing was typed."
                 )
             self._sleep(wait_s)
 
@@ -77,16 +77,16 @@ class CodeWindows:
                 window, wait_s = seed.given(self._now_s(), int(os.pread(record, 32, 0) or b"-1"), LEFT_S)
                 if only not in (None, window):
                     raise SecretRefused(
-                        f"The code of {name!r} that was set aside for this is over by now. Write it once more: another "
-                        "one is set aside then. Nothing was typed."
+                        f"The code of {name!r} that was reserved for this input has expired. Write it once more to "
+                        "reserve another one. Nothing was typed."
                     )
                 if not wait_s:
                     os.pwrite(record, f"{window:<31}\n".encode(), 0)
                 return window, wait_s
         except (OSError, ValueError) as error:
             raise SecretRefused(
-                f"The code of {name!r} is not typed: which ones were typed before is kept in "
-                f"{holo_home() / FOLDER}, and that cannot be used ({type(error).__name__}). Nothing was typed."
+                f"The code of {name!r} was not typed, because the record of used codes in {holo_home() / FOLDER} "
+                f"cannot be used ({type(error).__name__}). Nothing was typed."
             ) from None
 
 

@@ -36,19 +36,19 @@ class Binding:
             # This also refuses if a menu of the right program is open, because the receiver of the keys is not certain.
             what = "keyboard" if at is None else "pointer"
             return (
-                f"The secret {secrets[0].name!r} is typed into {secrets[0].place} only, and a program holds "
-                f"the {what}, as menus and screen lockers do, so it may go there: close what holds it."
+                f"The secret {secrets[0].name!r} is typed into {secrets[0].place} only, but a program has grabbed "
+                f"the {what}, as menus and screen lockers do, so the secret may go there. Close that menu or locker."
             )
         owner = self._owner_of(at)
         for secret in secrets:
             if is_viewer(owner) and (secret.title or not secret.fields):
                 return (
-                    f"The secret {secret.name!r} is not typed into {owner.name}: {FAR}, nor its title. There only a "
-                    "secret that is bound to a field by its labels (fields), and to no title, is typed."
+                    f"The secret {secret.name!r} is not typed into {owner.name}: {FAR}. Their titles are unknown as "
+                    "well. Bind the secret to a field by its labels (fields), and to no title."
                 )
             ours = runs(owner, (secret.program,)) if secret.program else self._is_ours(owner.pid)
             if not (ours and secret.title in owner.title):
-                found = owner.name or f"no known program ({owner.why or 'nobody can say which'})"
+                found = owner.name or f"no known program ({owner.why or 'its process is unknown'})"
                 if ours:
                     found = f"another window of {found}"
                 return f"The secret {secret.name!r} is typed into {secret.place} only, and would go to {found}."

@@ -55,7 +55,8 @@ PAINTS_S, PAINT_NAP_S = 3.0, 0.05
 """Longest wait in seconds for the first drawing of a remote screen's client, and seconds between two looks."""
 REMOTE_NOTE = "work in flight: the programs run on another machine"
 HALF_WAY = (
-    "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
+    "The connection to the remote screen dropped during this action, so it may have been done only in part. Look at "
+    "the screen first."
 )
 """Note for the model after a gesture during which the connection to the remote screen dropped."""
 

@@ -84,16 +84,16 @@ class BoundMonitor:
         """Raise `InvalidUsage` for a point that is not on the monitor."""
         if self.monitor is not None and not self.monitor.box.contains(point):
             raise InvalidUsage(
-                f"The point ({point.x}, {point.y}) is not on monitor {self.monitor.name}, which is "
-                f"{self.monitor.box} and all that this agent may touch."
+                f"The point ({point.x}, {point.y}) is not on monitor {self.monitor.name} ({self.monitor.box}), the "
+                "only one that this agent may use."
             )
 
     def check_keys(self, window: Box | None) -> None:
         """Raise `InvalidUsage` if the window with the keyboard focus lies wholly outside of the monitor."""
         if self.monitor is not None and window is not None and not window.intersects(self.monitor.box):
             raise InvalidUsage(
-                f"The keyboard is with a window that is not on monitor {self.monitor.name}, which is all that this "
-                "agent may touch: click on that monitor first."
+                f"The window with the keyboard is not on monitor {self.monitor.name}, the only one that this agent "
+                "may use: click on that monitor first."
             )
 
     def _find(self) -> Monitor | None:

@@ -89,7 +89,7 @@ def test_granted_folders_may_not_contain_the_agents_data(tmp_path, monkeypatch):
 def test_sandbox_options_without_a_sandbox_are_refused_before_the_start(monkeypatch, tmp_path):
     with pytest.raises(InvalidUsage, match="starts none"):
         VirtualDesktop(network="none")
-    with pytest.raises(InvalidUsage, match="there is no sandbox"):
+    with pytest.raises(InvalidUsage, match="runs without a sandbox"):
         VirtualDesktop(app="xterm", folders={"/usr": "read"})
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DesktopFailed, match="apt-get install bubblewrap"):
@@ -159,9 +159,9 @@ def test_files_that_other_users_may_not_read_are_hidden(tmp_path):
 
 @pytest.mark.parametrize("given", [{"memory_mb": -1}, {"memory_mb": 8}, {"cpus": -0.5}, {"cpus": float("nan")}])
 def test_an_invalid_limit_is_refused(given):
-    with pytest.raises(InvalidUsage, match="no bound, or"):
+    with pytest.raises(InvalidUsage, match="no limit, or"):
         VirtualDesktop(app="xterm", network="none", **given)
-    with pytest.raises(InvalidUsage, match="there is no sandbox"):
+    with pytest.raises(InvalidUsage, match="runs without a sandbox"):
         VirtualDesktop(app="xterm", memory_mb=100)
 
 
@@ -191,7 +191,9 @@ def test_limits_apply_to_a_new_group_beside_ours(tmp_path):
 
 def test_a_limit_without_a_divisible_group_is_an_error(tmp_path):
     above = one_tree(tmp_path, "cpu")
-    with pytest.raises(DesktopFailed, match=r"memory \(memory_mb\) cannot be bounded here: no control group"):
+    with pytest.raises(
+        DesktopFailed, match=r"memory \(memory_mb\) cannot be limited here: this user may not create control groups"
+    ):
         put(7, ResourceLimits(memory_mb=64), "d", tmp_path)
     with pytest.raises(DesktopFailed, match="Delegate=yes"):
         put(7, ResourceLimits(cpus=1), "d", tmp_path / "nothing")

@@ -81,7 +81,7 @@ async def test_input_goes_to_the_monitor_only(display: VirtualDesktop, probe: An
                     await right.do(gesture)
             await left.do(Click(middle))
             for keys in (Hotkey(("a",)), Write("secret")):
-                with pytest.raises(InvalidUsage, match="is with a window that is not on monitor RIGHT"):
+                with pytest.raises(InvalidUsage, match="The window with the keyboard is not on monitor RIGHT"):
                     await right.do(keys)
             await left.do(Write("a"))
             await left.look(after_action=True)
