@@ -94,7 +94,7 @@ def find_element(
         found = [each for each in near[:2] if distance(each.box, anchor) == distance(near[0].box, anchor)]
     if not found:
         if tree.complete:
-            raise NotFound(f"There is no {lacking} among the elements that the programs tell of.")
+            raise NotFound(f"The programs report no {lacking}.")
         return None
     found = tree.in_front(found)
     if place is not None:
@@ -106,7 +106,7 @@ def find_element(
     if isinstance(wanted, InSheet) and wanted.empty and found[0].value:
         raise ContradictedTarget(f"The {words_for(wanted)} at {found[0].box} is not empty.")
     if why_not := sight.disagrees(found[0], also):
-        raise ContradictedTarget(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
+        raise ContradictedTarget(f"The program reports {words_for(wanted)} at {found[0].box}, but {why_not}.")
     return found[0]
 
 
@@ -302,13 +302,13 @@ def text_of(wanted: ElementTarget, relations: Mapping[str, str], sight: Sight) -
     if element is None:
         return None
     if element.protected:
-        raise NotFound(f"What is in a {element.role} is never read.")
+        raise NotFound(f"The contents of a {element.role} are never read.")
     text = element.value if element.role in FIELDS else element.value or element.name
     read = sight.written(element.box)
     if read is None or agrees(text, read) or (not read and len(plain(text)) <= SIGN):
         return text
     raise ContradictedTarget(
-        f"The program tells another text of {words_for(wanted)} at {element.box} than the picture shows."
+        f"The program reports another text for {words_for(wanted)} at {element.box} than the picture shows."
     )
 
 

@@ -59,7 +59,7 @@ async def _choose(hands: Hands, path: str, refusals: dict[str, str], *, opens: b
     until = _Patience(COMES_UP_S)
     while not (toolkit := dialog_on(await hands.sight())):
         if until.over:
-            raise hands.give_up("No file dialog of GTK, Qt or Chromium came up.")
+            raise hands.give_up("No file dialog of GTK, Qt or Chromium appeared.")
         await until.wait(hands)
     if opens and toolkit == "GTK":
         # The field opens only after a slash was typed, and keys that come at once may be lost.

@@ -182,7 +182,7 @@ class Hands:
         end = self._brain.now_s() + timeout_seconds
         while not await self._brain.shows(what):
             if self._brain.now_s() >= end:
-                raise GaveUp(f"{_named(what)} did not come up within {timeout_seconds:g} seconds.", layer=SCRIPT)
+                raise GaveUp(f"{_named(what)} did not appear within {timeout_seconds:g} seconds.", layer=SCRIPT)
             await self.wait(PAUSE_S)
 
     async def shows(self, what: str | State | Mark) -> bool:
@@ -221,7 +221,7 @@ class Hands:
         except ContradictedTarget as error:
             raise GaveUp(str(error), layer=SCRIPT) from None
         if found is None:
-            raise GaveUp(f"No value can be read for certain {where}.", layer=SCRIPT)
+            raise GaveUp(f"No value can be read with certainty {where}.", layer=SCRIPT)
         return _typed(found["value"], as_)
 
     async def sight(self) -> Sight:

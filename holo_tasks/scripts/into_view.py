@@ -251,7 +251,10 @@ class IntoView:
             if len(found) == len(hidden) == 1:
                 return self._toward(hidden[0], tree, sight)
             if hidden and len(found) > 1:
-                self._search.is_over, self._search.told = True, f"{len(found)} that fit are reported, not all in view"
+                self._search.is_over, self._search.told = (
+                    True,
+                    f"{len(found)} matching elements are reported, and not all are in view",
+                )
                 return None
             shown = [each for each in tree.single(called(wanted, tree)) if sight.disagrees(each, also)]
             if len(shown) == 1 and covering(shown[0], tree) is not None:
@@ -368,8 +371,8 @@ class IntoView:
         search, count = self._search, len(self._search.pages) + (not self._search.is_loading)
         pages = f"{count} pages of the list were" if count > 1 else "the list was"
         is_long = count >= MOST_PAGES or search.turns >= MOST_TURNS
-        more = ", and it goes on" if is_long else ""
-        search.is_over, search.told = True, f"{pages} looked through for {what}{more}"
+        more = ", and the list goes on" if is_long else ""
+        search.is_over, search.told = True, f"{pages} searched for {what}{more}"
 
 
 def _step(tool: str, thought: str, at: Point, sight: Sight, **arguments: Any) -> Move:

@@ -111,7 +111,9 @@ def misfit_of(
         return Misfit(rule, place, "failed", f"it failed twice ({past.turns[-1].told.strip()})", done=done)
     if not met and past.last_in_line is not None and (lacking := unmet(past, values, sight)):
         rule, place = past.last_in_line
-        return Misfit(rule, place, "effect", f"nothing shows {conditions_in_words(lacking)} after it", done=done)
+        return Misfit(
+            rule, place, "effect", f"the screen does not show {conditions_in_words(lacking)} after it", done=done
+        )
     if past.last is not None and past.last[1] + 1 < len(past.last[0].do):
         rule, place = past.last
         return _judged(rule, place + 1, values, sight, done)
@@ -135,7 +137,7 @@ def asks_model(
     if action.by_model is not None:
         why = action.why if isinstance(action, ListStep) and action.why else LEFT_TO_MODEL
         return Misfit(rule, place, "model", why, done=done)
-    return Misfit(rule, place, "values", "nothing on the screen tells all of the answer to a playbook", done=done)
+    return Misfit(rule, place, "values", "a playbook cannot read all of the answer from the screen", done=done)
 
 
 def _likeness(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[bool, float]:
@@ -167,7 +169,7 @@ def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, d
             why = (
                 "there is more than one"
                 if isinstance(error, AmbiguousTarget)
-                else "it is not on the screen beyond doubt"
+                else "it was not found on the screen with certainty"
             )
             reason = (
                 f"of ‘{words_of(target)}’ {why}"
@@ -179,7 +181,7 @@ def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, d
         check_in_front(rule, rule.do[place], {**values, **read}, sight)
     except NotFound as error:
         return Misfit(rule, place, "screen", str(error).rstrip("."), done=done)
-    return Misfit(rule, place, "screen", "it was not its turn", done=done)
+    return Misfit(rule, place, "screen", "another step should have come first", done=done)
 
 
 def _unseen(rule: Rule, unseen: Sequence[Condition], values: Mapping[str, Value], sight: Sight) -> str:
@@ -188,7 +190,7 @@ def _unseen(rule: Rule, unseen: Sequence[Condition], values: Mapping[str, Value]
     shown = [wanted for wanted in rule.not_ if is_known(wanted, sight) and is_visible(wanted, values, sight)]
     if shown:
         return f"the screen shows {conditions_in_words(shown)}, which it must not"
-    return "the screen shows none of what it is known by"
+    return "the screen shows none of the conditions of the step"
 
 
 def _is_of_item(wanted: Condition) -> bool:

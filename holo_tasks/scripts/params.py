@@ -157,4 +157,4 @@ def _written(value: Any) -> Given:
             return value.isoformat()
         case bool() | int() | str():
             return value
-    raise TypeError(f"{value!r} is of no type that a playbook knows")
+    raise TypeError(f"{value!r} has a type that a playbook does not support")

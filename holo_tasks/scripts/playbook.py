@@ -79,7 +79,7 @@ class Read(Part):
     like: str | None = Field(default=None, description="a regular expression that the whole value must match")
     as_: Literal["text", "money", "int", "date"] = Field(default="text", alias="as")
     optional: bool = False
-    new: bool = Field(default=False, description="the value of before the last step does not count")
+    new: bool = Field(default=False, description="the value from before the last step does not count")
 
     @model_validator(mode="after")
     def _one(self) -> Read:
@@ -107,10 +107,10 @@ class Rule(Part):
     if_: str | None = Field(default=None, alias="if", description="a parameter that must be true; `not NAME`: false")
     screen: Conditions = Field(default=(), description="conditions that must all hold")
     or_screen: Screens = Field(default=(), description="the same in other versions of the program: one list suffices")
-    any_of: Conditions = Field(default=(), description="conditions of which one must hold")
+    any_of: Conditions = Field(default=(), description="conditions; at least one must hold")
     not_: Conditions = Field(default=(), alias="not", description="conditions that must not hold")
     shows_part_of: str | None = Field(default=None, description="a text, some of which must be visible")
-    after: Labels = Field(default=(), description="rules of which one was the last to finish")
+    after: Labels = Field(default=(), description="rules; one of them was the last to finish")
     done: Labels = Field(default=(), description="rules that must all have finished")
     unless_done: Labels = Field(default=(), description="rules that must not have finished")
     since: Labels = ()
@@ -165,7 +165,7 @@ class ListStep(Unnamed):
     read: dict[str, Read] = Field(default_factory=dict)
     why: str = Field(default="", description="the reason why the model does this step")
     allow_errors: bool | Labels = Field(
-        default=False, description="messages of failures with which it answers nevertheless; true: with any of them"
+        default=False, description="failure messages that do not stop the answer; true: any failure message"
     )
     patience: Annotated[int, Field(ge=0, le=120)] = 6
     pause: Annotated[float, Field(gt=0, le=10)] = 0.5
@@ -310,7 +310,7 @@ class Goal(Part):
         if not (self.rules or self.steps):
             raise ValueError("a goal needs steps: or rules:")
         if unknown := {step.each for step in self.steps if isinstance(step, Loop)} ^ {*self.lists}:
-            raise ValueError(f"each: and lists: name the same lists, and {min(unknown)!r} is in one of them only")
+            raise ValueError(f"each: and lists: must name the same lists, and {min(unknown)!r} is only in one of them")
         taken = {*self.params, *self.values, *(_pattern(self.when).groupindex if self.when else ())}
         for name in self.lists:
             # The values of items get names such as lines_1_article.
@@ -377,7 +377,7 @@ class Playbook(Part):
             for rule in rules:
                 for other in (*rule.after, *rule.done, *rule.unless_done, *rule.since):
                     if other not in ids:
-                        raise ValueError(f"goal {name}: rule {rule.id} names a rule {other!r} that is not there")
+                        raise ValueError(f"goal {name}: rule {rule.id} names a rule {other!r} that does not exist")
                 kind = self.goals[name].params.get((rule.if_ or "").removeprefix("not "))
                 if rule.if_ is not None and kind != "bool":
                     raise ValueError(f"goal {name}: rule {rule.id}: if: takes a parameter of type bool")
@@ -394,7 +394,9 @@ class Playbook(Part):
         if goal.probe is None:
             return
         if goal.probe not in self.goals or goal.probe == name:
-            raise ValueError(f"goal {name}: probe: names a goal {goal.probe!r}, which is no other goal of the playbook")
+            raise ValueError(
+                f"goal {name}: probe: names a goal {goal.probe!r}, which is not another goal of the playbook"
+            )
         probe = self.goals[goal.probe]
         known = {*goal.params, *goal.values, *probe.values}
         if lacking := sorted(probe.params.keys() - known):
@@ -505,7 +507,7 @@ def _check_nodes(node: yaml.Node, source: str, known: dict[int, int]) -> int:
         for key, value in node.value:
             if key.value in seen:
                 name = shortened(str(key.value))
-                raise BadPlaybook(f"{source}:{key.start_mark.line + 1}: the key {name!r} is there twice")
+                raise BadPlaybook(f"{source}:{key.start_mark.line + 1}: the key {name!r} appears twice")
             seen.add(key.value)
             values += _check_nodes(value, source, known)
     elif isinstance(node, yaml.SequenceNode):
@@ -520,7 +522,7 @@ def _check_nodes(node: yaml.Node, source: str, known: dict[int, int]) -> int:
 def _unique(what: str, values: list[str]) -> None:
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
-        raise ValueError(f"{what} {twice!r} is there twice")
+        raise ValueError(f"{what} {twice!r} appears twice")
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -339,7 +339,7 @@ class PlaybookBrain:
         if not isinstance(step.tool_call, AnswerCall):
             return step
         if step.tool_call.content != DONE:
-            said = f"The program says that it is done ({self.goal}), and {probe.goal} does not find it so"
+            said = f"The program says that it is done ({self.goal}), but its check {probe.goal} did not find the effect"
             raise NeedsPerson(f"{said}: {step.tool_call.content}")
         self.intent, self._probe = Intent(), None
         found, self.given = answer
@@ -477,7 +477,7 @@ class PlaybookBrain:
         read, action, rule = walk.typed.result, given.action, self._rule_of(given)
         if read is None or action is None or action.write is None or rule is None or not read.problem:
             return
-        raise self._wrong_effect(rule, "the field holds another text than the one typed", read.problem)
+        raise self._wrong_effect(rule, "the field does not hold the typed text", read.problem)
 
     async def _check_absent(self, decision: Decision, walk: Walk) -> None:
         """Raise `GaveUp` before the first step if the screen has the new item already.
@@ -500,7 +500,7 @@ class PlaybookBrain:
     def _check_left_fields(self, changed: Sequence[Filled]) -> None:
         """Raise `GaveUp` if a field that the playbook filled in has another value since then."""
         for rule in (rule for filled, rule in self._filled if any(filled is each for each in changed)):
-            raise self._wrong_effect(rule, "the program has put another value into its field since")
+            raise self._wrong_effect(rule, "the program has changed the value of its field since")
 
     def _wrong_effect(self, rule: Rule, why: str, more: str = "") -> GaveUp:
         """Return the error that ends the playbook because a text that a rule typed had another effect."""

@@ -372,7 +372,9 @@ def _check_breaks(template: str, values: Mapping[str, Value], sight: Sight) -> N
         value = str(values.get(found[1], ""))
         if "\t" in value or (set("\r\n") & {*value} and not takes_lines(sight)):
             sign = "a Tab" if "\t" in value else "a line break"
-            raise NotFound(f"The value ‘{found[1]}’ has {sign}. Its field takes one line, so that would act as a key.")
+            raise NotFound(
+                f"The value ‘{found[1]}’ has {sign}. Its field takes one line, so the character would act as a key."
+            )
 
 
 def _has_evidence(rule: Rule, values: Mapping[str, Value], sight: Sight, box: Box) -> bool:
@@ -456,7 +458,7 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
         if element is not None:
             return element.box
         if target.text is None and target.picture is None:
-            raise NotFound(f"No program tells of {words_for(wanted)}. {_why_not(sight)}".rstrip())
+            raise NotFound(f"No program reports {words_for(wanted)}. {_why_not(sight)}".rstrip())
     if target.field is not None:
         label = label_of(target.field, values)
         box = field_of(label, sight) or sight.field_at(label)
@@ -480,11 +482,11 @@ def _why_not(sight: Sight) -> str:
     """
     shown = (sight.shown or sight).elements
     if shown is None:
-        return "This desktop tells of no elements."
+        return "This desktop reports no elements."
     if not shown.elements:
         return shown.why_not
     notes = dict.fromkeys(app.note.partition(" (")[0] for app in shown.applications if app.note)
-    return " ".join(f"Of a program on the screen: {note}." for note in notes)
+    return " ".join(f"A program on the screen: {note}." for note in notes)
 
 
 def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:

@@ -65,7 +65,7 @@ class DeclaredMark(Shown):
         given = [kind for kind in kinds if getattr(self, kind) is not None]
         if self.is_named:
             if given not in ([], ["text"]):
-                raise ValueError("a mark with role: or name: takes only text: beside it")
+                raise ValueError("a mark with role: or name: can only be combined with text:")
             given = ["element"]
         if len(given) != 1:
             raise ValueError("a mark is one of text:, picture:, window:, asked:, not: and any_of:, or role: and name:")
@@ -141,7 +141,7 @@ class DeclaredScreens(Part):
     interruptions: dict[str, DeclaredInterruption] = Field(default_factory=dict)
     ways: tuple[DeclaredWay, ...] = ()
     home: str = ""
-    closed: bool = Field(default=True, description="a screen that is none of the states is never acted on")
+    closed: bool = Field(default=True, description="a screen that matches no state is never acted on")
     patience: Annotated[float, Field(ge=0, le=3600)] = Field(default=20.0, description="seconds")
 
     @model_validator(mode="after")
@@ -183,7 +183,7 @@ class DeclaredScreens(Part):
         for do in (*(one.do for one in self.interruptions.values()), *(way.do for way in self.ways)):
             if isinstance(do, str):
                 if do not in params:
-                    raise ValueError(f"screens: do: {do!r} is no goal of this playbook")
+                    raise ValueError(f"screens: do: {do!r} is not a goal of this playbook")
                 if params[do]:
                     raise ValueError(f"screens: do: the goal {do!r} takes values, which cannot be given here")
             elif do is not None:

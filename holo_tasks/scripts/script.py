@@ -91,7 +91,7 @@ class Script:
         made = copy(self)
         made.heal, made.file = heal, file or self.file
         if heal != "off" and made.file is None:
-            raise InvalidUsage(f"The script {self.name!r} has no file, so nothing can be stored beside it.")
+            raise InvalidUsage(f"The script {self.name!r} has no file, so nothing can be stored next to it.")
         made.counts = made.file is not None
         return made
 
@@ -173,8 +173,8 @@ class Script:
         for name in states_in(self._source.rules_of(self.name)) if known else ():
             if name not in {state.name for state in known}:
                 raise InvalidUsage(
-                    f"The playbook {self._source.name!r} asks for the state {name!r}, which is none of the screens' "
-                    f"states: {', '.join(state.name for state in known)}."
+                    f"The playbook {self._source.name!r} asks for the state {name!r}, which the screens do not "
+                    f"declare. Their states: {', '.join(state.name for state in known)}."
                 )
         return known
 

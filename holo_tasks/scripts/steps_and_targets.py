@@ -219,7 +219,7 @@ class Beside(Part):
     place: str | None = Field(
         default=None,
         pattern=r"^[1-9]\d? of [1-9]\d?$",
-        description="its place among equal elements of a container or beside a label, such as 3 of 5",
+        description="its place among equal elements of a container or next to a label, such as 3 of 5",
     )
 
     @property
@@ -298,7 +298,7 @@ class Target(Shown, Contained, Beside, InSheet, Holding):
         words = self.text is not None or self.picture is not None
         check_place(self)
         if self.is_named and self.field is not None:
-            raise ValueError("a target with role: or name: takes text: and picture: beside it, not field:")
+            raise ValueError("a target with role: or name: can be combined with text: and picture:, not with field:")
         if not self.is_named and words is (self.field is not None):
             raise ValueError(
                 "a target is one of text:, field: and picture:, a text: with a picture: of it, or an element by role: "
@@ -440,5 +440,5 @@ class Action(Part):
         if len(kinds) != 1:
             raise ValueError(f"an action is exactly one of {', '.join(_KINDS)}, not {kinds or 'none'}")
         if self.then and kinds[0] in WITHOUT_EFFECT:
-            raise ValueError(f"then: is for what is done to the program, not for {kinds[0]}:")
+            raise ValueError(f"then: is for actions on the program, not for {kinds[0]}:")
         return self

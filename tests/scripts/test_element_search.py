@@ -126,9 +126,9 @@ def test_a_heading_and_its_text_count_as_one_element() -> None:
 def test_a_text_is_searched_only_if_programs_report_no_elements() -> None:
     for tree in (None, silent()):
         assert place(seen(tree, TEXT), role="button", name="Remove", text="Delete") == TEXT.box
-        with pytest.raises(NotFound, match="tells of"):
+        with pytest.raises(NotFound, match="reports"):
             place(seen(tree, TEXT), role="button", name="Delete")
-    with pytest.raises(NotFound, match="no button ‘Remove’ among the elements"):
+    with pytest.raises(NotFound, match="report no button ‘Remove’"):
         place(seen(TABLE, TEXT), role="button", name="Remove", text="Delete")
     partly = replace(TABLE, complete=False, why_not="A program tells nothing.")
     assert place(seen(partly, TEXT), role="button", name="Remove", text="Delete") == TEXT.box
@@ -138,7 +138,7 @@ def test_a_text_is_searched_only_if_programs_report_no_elements() -> None:
 def test_if_the_picture_disagrees_neither_the_element_nor_its_text_is_found() -> None:
     lie = seen(TABLE, TEXT, why_not="the picture shows another text there")
     with pytest.raises(
-        ContradictedTarget, match=r"tells of text field at 80x20.120.60, but the picture shows another text"
+        ContradictedTarget, match=r"reports text field at 80x20.120.60, but the picture shows another text"
     ):
         place(lie, role="text field", text="Delete")
     with pytest.raises(ContradictedTarget):
@@ -163,7 +163,7 @@ def test_a_value_must_be_reported_by_the_program_and_visible(read: Any, reads: s
 
 def test_a_value_that_the_picture_does_not_show_is_none() -> None:
     wanted = {"it": Read.model_validate({"element": {"role": "label", "right_of": "TX-1"}})}
-    with pytest.raises(ContradictedTarget, match="another text of label"):
+    with pytest.raises(ContradictedTarget, match="another text for label"):
         read_values(wanted, seen(TABLE, reads="72.50"))
     password = tree_of(("password field", "Password", ROW[0]))
     kept = replace(password, elements=(password.elements[0], replace(password.elements[1], protected=True)))
@@ -196,7 +196,7 @@ def test_a_screen_is_read_by_ocr_only_if_a_rule_needs_its_text(rule: str, needs:
 @pytest.mark.parametrize(
     ("rule", "says"),
     [
-        ("{id: a, do: [{click: {role: button, field: Save}, thought: t}]}", "not field:"),
+        ("{id: a, do: [{click: {role: button, field: Save}, thought: t}]}", "not with field:"),
         ("{id: a, do: [{click: {role: ''}, thought: t}]}", "role"),
         ("{id: a, screen: {text: Save}, do: [{wait: 1, thought: t}]}", "an element has a role: or a name:"),
         ("{id: a, screen: {rolle: label}, do: [{wait: 1, thought: t}]}", "rolle"),
@@ -232,7 +232,7 @@ def test_the_reason_for_a_missing_target_quotes_no_text_of_a_program(shown: str)
     for sight in (seen(tree), replace(seen(tree), shown=seen(tree))):
         with pytest.raises(NotFound) as error:
             place(sight, role="button", name="Save")
-        assert str(error.value) == "No program tells of button ‘Save’. Of a program on the screen: it does not answer."
+        assert str(error.value) == "No program reports button ‘Save’. A program on the screen: it does not answer."
 
 
 def test_the_reason_for_giving_up_quotes_ocr_text_only() -> None:

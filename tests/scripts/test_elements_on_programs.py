@@ -173,7 +173,7 @@ async def test_a_reported_text_that_is_not_visible_does_not_count(signed_off: Vi
 async def test_without_the_tree_no_element_is_found_or_clicked(signed_off: VirtualDesktop) -> None:
     desktop = signed_off
     silent = Told(desktop)
-    with pytest.raises(GaveUp, match="No program on this screen tells of its elements"):
+    with pytest.raises(GaveUp, match="No program on this screen reports its elements"):
         await done(walk_on(silent, now_s=Fast()), Script(signing_on).brain())
     frame = await desktop.look()
     screens = screens_of(PLAYBOOK)
@@ -227,7 +227,7 @@ async def test_programs_without_a_tree_are_read_by_ocr(tmp_path: Path) -> None:
         assert not tree.complete
         answer = await done(walk_on(desktop), Script(saving).brain())
         assert answer == "Stored it"
-        with pytest.raises(GaveUp, match="No program tells of button ‘Save flag’"):
+        with pytest.raises(GaveUp, match="No program reports button ‘Save flag’"):
             await done(walk_on(desktop, now_s=Fast()), Script(saving_by_the_tree_only).brain())
 
 

@@ -171,7 +171,7 @@ def test_a_row_far_down_a_list_is_searched_up_and_down_only_when_the_playbook_wo
     assert walked.move(rows(20))["direction"] == "down"
     assert walked.move(rows(28))["direction"] == "down"
     assert walked.move(rows(28)) == {}
-    assert walked.view.told == "the list was looked through for ‘{key} cell’"
+    assert walked.view.told == "the list was searched for ‘{key} cell’"
 
 
 def test_turns_along_a_list_grow_while_most_rows_stay_in_view() -> None:
@@ -214,7 +214,7 @@ def test_a_long_list_is_searched_for_a_bounded_time() -> None:
     walked = Walked('{click: {role: cell, name: "{key}"}}')
     moves = [walked.move(rows(100 + 10 * n), late=True) for n in range(MOST_TURNS + 10)]
     assert sum(map(bool, moves)) == MOST_TURNS
-    assert walked.view.told == "the list was looked through for ‘{key} cell’, and it goes on"
+    assert walked.view.told == "the list was searched for ‘{key} cell’, and the list goes on"
 
 
 def test_the_pages_of_a_list_are_looked_through_and_counted() -> None:
@@ -226,7 +226,7 @@ def test_the_pages_of_a_list_are_looked_through_and_counted() -> None:
     presses = [walked.move(paged(10 * n)) for n in range(3, 12)]
     pressed = [each for each in presses if each.get("tool_name") == "click"]
     assert 2 + len(pressed) == MOST_PAGES - 1
-    assert walked.view.told == f"{MOST_PAGES} pages of the list were looked through for ‘{{key}} link’, and it goes on"
+    assert walked.view.told == f"{MOST_PAGES} pages of the list were searched for ‘{{key}} link’, and the list goes on"
 
 
 def test_a_pager_that_changes_nothing_is_pressed_once() -> None:
@@ -346,7 +346,7 @@ def test_no_click_goes_back_into_a_field_whose_text_was_typed() -> None:
     other = element("text field", "Color", Box(20, 240, 200, 24), *ON, "focused", parent=1)
     tree, walked = form(field, other), Walked("{write: late, focus: {role: text field, name: Memo}, after: Stored}")
     typing = next(rule for rule in walked.rules if rule.do[0].write is not None)
-    done = Misfit(typing, 0, "effect", "nothing shows ‘Stored’ after it")
+    done = Misfit(typing, 0, "effect", "the screen does not show ‘Stored’ after it")
     sight = Sight((), SIZE, elements=tree, disagrees=lambda each, also: "")
     assert walked.view.move(done, sight, True) is None
     assert walked.view.move(replace(done, cause="screen"), sight, True) is not None

@@ -95,7 +95,7 @@ def unfit(history: Sequence[Turn], screen: Sight) -> Misfit:
 @pytest.mark.parametrize(
     ("history", "screen", "rule", "place", "cause", "why"),
     [
-        ([], sight("ORDER SEARCH"), "find", 0, "target", "‘Order number field’: it is not on the screen"),
+        ([], sight("ORDER SEARCH"), "find", 0, "target", "‘Order number field’: it was not found on the screen"),
         (FOUND, sight("ORDER RECORD", "Customer", "AB-1207"), "save", 0, "target", "‘Express’"),
         (FOUND, sight("ORDER RECORD", "AB-1207", "Express"), "save", 0, "screen", "does not show ‘Customer’"),
         (
@@ -106,7 +106,14 @@ def unfit(history: Sequence[Turn], screen: Sight) -> Misfit:
             "target",
             "more than one",
         ),
-        ([*FOUND, *past("Tick Express.", "Click Save.")], RECORD, "save", 1, "effect", "nothing shows ‘NOTE SAVED’"),
+        (
+            [*FOUND, *past("Tick Express.", "Click Save.")],
+            RECORD,
+            "save",
+            1,
+            "effect",
+            "the screen does not show ‘NOTE SAVED’",
+        ),
     ],
 )
 def test_the_misfitting_step_is_named_with_its_reason(
@@ -141,7 +148,7 @@ def test_the_required_effect_of_a_step_is_awaited_before_all_rules_but_interrupt
     [
         (
             [*past("Tick Express.", "Click Save."), *[Turn("wait", "w", {})] * 20],
-            "‘Click Save.’ (rule save, done to ‘Save’): nothing shows ‘NOTE SAVED’ after it",
+            "‘Click Save.’ (rule save, done to ‘Save’): the screen does not show ‘NOTE SAVED’ after it",
         ),
         (
             [Turn("click", "Tick Express.", {"tool_name": "click"}, "The hands cannot do that.", True)] * 2,
@@ -181,7 +188,7 @@ def test_an_alternative_target_is_used_and_two_matching_targets_are_refused() ->
 
 
 def test_an_answer_cannot_have_a_required_effect() -> None:
-    with pytest.raises(BadPlaybook, match="then: is for what is done to the program"):
+    with pytest.raises(BadPlaybook, match="then: is for actions on the program"):
         parse_playbook(
             "name: x\ngoals: {g: {rules: [{id: r, do: [{answer: a, thought: t, then: x}]}]}}",
         )

@@ -51,12 +51,12 @@ def test_the_demos_playbook_is_valid() -> None:
     ("old", "new", "line", "says"),
     [
         ("name: demo", "name: [", 3, "not YAML"),
-        ("name: demo", "name: demo\nname: again", 2, "there twice"),
+        ("name: demo", "name: demo\nname: again", 2, "appears twice"),
         ("name: demo", "nome: demo", 1, "nome"),
         ("thought: Writing it.", "thoughts: Writing it.", 20, "thoughts"),
         ("thought: Writing it.", "element: that", 19, "thought"),
-        ("thought: Writing it.", "thought: Going there.", 1, "there twice"),
-        ("- id: search", "- id: close", 1, "there twice"),
+        ("thought: Writing it.", "thought: Going there.", 1, "appears twice"),
+        ("- id: search", "- id: close", 1, "appears twice"),
         ("- click: Close", "- press: Close", 7, "press"),
         ("{field: Reference}", "{field: Reference, text: Search}", 17, "one of text:, field: and picture:"),
         ("{field: Reference}", "{field: Reference}\n            wait: 1.0", 17, "exactly one of"),
@@ -79,8 +79,8 @@ def test_a_mistake_is_located(old: str, new: str, line: int, says: str) -> None:
 @pytest.mark.parametrize(
     ("given", "probe", "says"),
     [
-        ("what", "nobody", "'nobody', which is no other goal"),
-        ("what", "save", "'save', which is no other goal"),
+        ("what", "nobody", "'nobody', which is not another goal"),
+        ("what", "save", "'save', which is not another goal"),
         ("other", "look", "its probe look needs what, which save is not given"),
     ],
 )

@@ -154,7 +154,7 @@ async def test_a_probe_verifies_the_effect_before_the_answer() -> None:
     )
     assert [type(gesture) for gesture in desktop.gestures] == [Click, Write, Hotkey]
     walk, brain = walk_on(Program(status="Lost")), Script(parse_playbook(PROBED), "write-it", reference="TX-1").brain()
-    with pytest.raises(NeedsPerson, match="is-open does not find it so: TX-1 is not open") as error:
+    with pytest.raises(NeedsPerson, match="is-open did not find the effect: TX-1 is not open") as error:
         await done(walk, brain)
     assert not isinstance(error.value, GaveUp), "no other layer may repeat the action"
 
@@ -296,7 +296,7 @@ async def test_a_missing_target_or_a_refused_action_ends_a_script_by_giving_up()
     async def impatient(hands: Hands) -> None:
         await hands.wait_for("FOUND", timeout_seconds=0)
 
-    with pytest.raises(GaveUp, match="'FOUND' did not come up"):
+    with pytest.raises(GaveUp, match="'FOUND' did not appear"):
         await done(walk_on(Program()), Script(impatient).brain())
 
 

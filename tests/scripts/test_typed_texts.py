@@ -105,7 +105,9 @@ async def fill(hands: Hands, field: str, text: str, shows: str) -> str:
 async def test_a_playbook_gives_up_on_a_changed_text_unless_it_expects_that_text(
     desktop: VirtualDesktop, tmp_path: Path, field: str, text: str, held: str
 ) -> None:
-    with pytest.raises(GaveUp, match=f"‘{field}’ holds ‘{held.rstrip('*')}(le)?’, not ‘{text}’: give `shows`"):
+    with pytest.raises(
+        GaveUp, match=f"‘{field}’ holds ‘{held.rstrip('*')}(le)?’, not ‘{text}’. If that is right, give `shows`"
+    ):
         await done(await walk_on(desktop), playbook(tmp_path, field, text).brain())
     assert await done(await walk_on(desktop), playbook(tmp_path, field, text, held).brain()) == "done"
     with pytest.raises(GaveUp, match="not ‘else’"):
@@ -116,7 +118,7 @@ async def test_a_script_gives_up_on_a_changed_text_unless_it_expects_that_text(d
     def script(shows: str, text: str = "abcdef", field: str = "Short") -> Script:
         return Script(fill, field=field, text=text, shows=shows)
 
-    with pytest.raises(GaveUp, match=r"The field ‘Short’ holds ‘abcd’, not ‘abcdef’: give `shows`"):
+    with pytest.raises(GaveUp, match=r"The field ‘Short’ holds ‘abcd’, not ‘abcdef’. If that is right, give `shows`"):
         await done(await walk_on(desktop), script("").brain())
     assert await done(await walk_on(desktop), script("abcd").brain()) == "done"
     assert await done(await walk_on(desktop), script("*").brain()) == "done"
@@ -144,7 +146,7 @@ async def test_a_field_that_empties_itself_when_it_is_left_ends_a_playbook_and_a
     def script(text: str, shows: str = "") -> Brain:
         return Script(leave, field="Wiped", text=text, shows=shows).brain()
 
-    told = "The field ‘Wiped’ is empty now and did not keep ‘12.50’. Give `shows`"
+    told = "The field ‘Wiped’ is empty now and did not keep ‘12.50’. If that is right, give `shows`"
     with pytest.raises(GaveUp, match=told):
         await done(await walk_on(desktop), script("12.50"))
     assert await done(await walk_on(desktop), script("12.50", "*")) == "done"
@@ -152,7 +154,7 @@ async def test_a_field_that_empties_itself_when_it_is_left_ends_a_playbook_and_a
     for text, ends in (("12.50", True), ("12", False)):
         file = tmp_path / "left.playbook.yaml"
         file.write_text(LEFT.format(field="Wiped", text=f"'{text}'", shows=""), encoding="utf-8")
-        with pytest.raises(GaveUp, match="has put another value into its field") if ends else nullcontext():
+        with pytest.raises(GaveUp, match="has changed the value of its field") if ends else nullcontext():
             assert await done(await walk_on(desktop), Script(file, "fill").brain()) == "done"
 
 

@@ -123,10 +123,12 @@ async def test_an_unknown_state_neither_blocks_nor_permits_a_rule(asked: str) ->
 
 async def test_an_undeclared_state_is_an_error_before_any_action() -> None:
     program = Program()
-    with pytest.raises(InvalidUsage, match="asks for the state 'filled', which is none of the screens' states: menu"):
+    with pytest.raises(
+        InvalidUsage, match=r"asks for the state 'filled', which the screens do not declare. Their states: menu"
+    ):
         await followed("{state: filled}", program)
     assert program.gestures == []
-    with pytest.raises(BadPlaybook, match="asks for the state 'filled', which is not under screens:"):
+    with pytest.raises(BadPlaybook, match=r"asks for the state 'filled', which is not under screens:"):
         parse_playbook(WRITTEN.format(then="{state: filled}") + "screens: {states: {filed: FILED}}\n")
 
 
