@@ -68,8 +68,8 @@ def check_dry_run(
             decision = follow(playbook, goal, values, history, sight, written=_pixels)
             if not _is_same(decision.action, wanted, step, sight, values):
                 raise DryRunMismatch(
-                    f"The playbook would not do again what {recording.trace} did in step {step.number} ({step.tool}): "
-                    f"there it says {_described(decision)}. Give runs that went straight to their goal.",
+                    f"The playbook would not repeat step {step.number} ({step.tool}) of {recording.trace}: there it "
+                    f"would do {_described(decision)}. Give runs without detours.",
                     recording,
                     place,
                 )
@@ -82,7 +82,7 @@ def check_dry_run(
         history.append(_turn(ended))
         ended = follow(playbook, goal, values, history, last, written=_pixels)
     if ended.action is None or not ended.action.answers:
-        said = f"The playbook would not end where {recording.trace} was answered: it says {_described(ended)}."
+        said = f"The playbook would not answer where {recording.trace} was answered: it would do {_described(ended)}."
         raise DryRunMismatch(said, recording)
     return ended
 

@@ -55,7 +55,7 @@ def looks_of(
         if len(several) > 1:
             known = ", ".join(f"‘{name_of_goal(one.title)}’" for one in several.values())
             raise InvalidUsage(
-                f"{trace} has several goals beside ‘{name}’: {known}. Give --probe a run that only looks."
+                f"{trace} has several goals in addition to ‘{name}’: {known}. Give --probe a run that only looks."
             )
     called = name_of_goal(common_words(looks))
     return looks, f"{called}-probe" if called == name else called

@@ -115,7 +115,7 @@ def with_short(text: str, short: Mapping[str, Value]) -> str:
     """Return a typed text with a parameter in place of a value of one character. Raises `Ambiguous` for two values."""
     names = [name for name, value in short.items() if is_amount_of(text, str(value))]
     if len(names) > 1:
-        raise Ambiguous(f"two values of the item are the typed one: {', '.join(names)}")
+        raise Ambiguous(f"the typed text equals two values of the item: {', '.join(names)}")
     return text.replace(str(short[names[0]]), f"{{{names[0]}}}") if names else text
 
 

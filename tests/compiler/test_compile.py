@@ -252,7 +252,7 @@ def test_a_run_with_repeated_detours_is_left_out_if_others_went_straight(home: P
     playbook, told, _ = compiled(home, *straight, astray)
     assert (told["astray"], told["params"]) == (1, {"order_number": "text"})
     assert calls(decisions(playbook, {"order_number": number}, menu(), search())) == ["click", "click"]
-    with pytest.raises(InvalidUsage, match=r"would not do again what .*000092"):
+    with pytest.raises(InvalidUsage, match=r"would not repeat step .*000092"):
         compiled(home, straight[0], astray, strict=True)
     assert compiled(home, straight[0], astray)[1]["astray"] == 1, "the shorter run is enough"
 

@@ -169,7 +169,7 @@ def test_a_script_takes_a_list_or_its_json_and_refuses_others() -> None:
             Script(playbook, "send", lines=wrong)
     with pytest.raises(UnfitItem, match="lines_1_amount"):
         Script(playbook, "send", lines=[{"article": "ink", "amount": "many"}])
-    with pytest.raises(BadPlaybook, match="each: and lists: name the same lists"):
+    with pytest.raises(BadPlaybook, match="each: and lists: must name the same lists"):
         parse_playbook(TEXT.replace("lists: {lines:", "lists: {rows:"))
     with pytest.raises(InvalidUsage, match="needs the list 'lines'"):
         Script(playbook, "send", lines="[" * 100_000)

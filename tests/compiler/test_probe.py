@@ -472,7 +472,7 @@ def test_a_probe_run_with_several_goals_is_refused(desk: Desk) -> None:
     other = look("AB-1207", "Notes on file: 1", "done", goal="Count the suppliers of {}.")
     two = desk.run(once("AB-1207"), other)
     desk.refused(
-        desk.runs(put("AB-1207")), [two, *desk.runs(before("CD-3391"))], "has several goals beside ‘put-a-note’"
+        desk.runs(put("AB-1207")), [two, *desk.runs(before("CD-3391"))], "has several goals in addition to ‘put-a-note’"
     )
 
 

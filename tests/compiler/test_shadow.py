@@ -79,17 +79,17 @@ def test_equal_actions_on_the_same_target_agree(did: list[Did]) -> None:
 @pytest.mark.parametrize(
     ("place", "other", "said"),
     [
-        (0, click(SEARCH, "Branch"), "in step 1 (click)"),
-        (0, Did(SEARCH, "double_click", {}, GO.at), "in step 1 (double_click)"),
-        (0, Did(SEARCH, "click", {"button": "right"}, GO.at), "in step 1 (click)"),
-        (1, write(SEARCH, "AB-1208", press_enter=True), "in step 2 (write)"),
-        (1, write(SEARCH, "AB-1207"), "in step 2 (write)"),
-        (2, Did(RECORD, "scroll", {"direction": "up", "scroll_size": 3}, DOWN.at), "in step 3 (scroll)"),
-        (2, Did(RECORD, "scroll", {"direction": "down"}, Point(40, 308)), "in step 3 (scroll)"),
-        (3, Did(RECORD, "hotkey", {"keys": ["ctrl", "d"]}), "in step 4 (hotkey)"),
-        (3, Did(RECORD, "hotkey", {"keys": ["ctrl", "S"]}), "in step 4 (hotkey)"),
-        (3, Did(RECORD, "hotkey", {"keys": ["ctrl", "s"], "repeat_count": 2}), "in step 4 (hotkey)"),
-        (3, click(RECORD, "Totals"), "in step 4 (click)"),
+        (0, click(SEARCH, "Branch"), "not repeat step 1 (click)"),
+        (0, Did(SEARCH, "double_click", {}, GO.at), "not repeat step 1 (double_click)"),
+        (0, Did(SEARCH, "click", {"button": "right"}, GO.at), "not repeat step 1 (click)"),
+        (1, write(SEARCH, "AB-1208", press_enter=True), "not repeat step 2 (write)"),
+        (1, write(SEARCH, "AB-1207"), "not repeat step 2 (write)"),
+        (2, Did(RECORD, "scroll", {"direction": "up", "scroll_size": 3}, DOWN.at), "not repeat step 3 (scroll)"),
+        (2, Did(RECORD, "scroll", {"direction": "down"}, Point(40, 308)), "not repeat step 3 (scroll)"),
+        (3, Did(RECORD, "hotkey", {"keys": ["ctrl", "d"]}), "not repeat step 4 (hotkey)"),
+        (3, Did(RECORD, "hotkey", {"keys": ["ctrl", "S"]}), "not repeat step 4 (hotkey)"),
+        (3, Did(RECORD, "hotkey", {"keys": ["ctrl", "s"], "repeat_count": 2}), "not repeat step 4 (hotkey)"),
+        (3, click(RECORD, "Totals"), "not repeat step 4 (click)"),
     ],
 )
 def test_another_action_or_target_differs(place: int, other: Did, said: str) -> None:
@@ -106,6 +106,6 @@ def test_equal_answers_agree() -> None:
 
 def test_a_playbook_without_an_end_or_without_its_values_differs() -> None:
     waits = TEXT.replace("[NOTE SAVED,", "[ALL SAVED,")
-    assert "would not end where runs/model was answered" in differs(text=waits)
+    assert "would not answer where runs/model was answered" in differs(text=waits)
     assert "order: " in differs(order=None)
-    assert "in step 4" in differs(text=TEXT.replace("hotkey: [ctrl, s]", "hotkey: [ctrl, d]"))
+    assert "not repeat step 4" in differs(text=TEXT.replace("hotkey: [ctrl, s]", "hotkey: [ctrl, d]"))
