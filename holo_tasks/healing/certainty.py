@@ -36,16 +36,16 @@ def check_target(
         return
     texts = [*_texts(new)]
     if any(_has_word(text, str(values[name])) for name in place.foreign for text in texts):
-        raise NotProposed("the control has a value of another item of the list on it")
+        raise NotProposed("the text of the control contains a value of another item of the list")
     if not place.each:
         return
     if _fields(_texts(old), place) != _fields(texts, place):
         raise NotProposed("the control does not name the item of the list as the step does")
     known = {label for way in old.ways for label in way.relations.values()}
     if any(label not in known and not _fields([label], place) for label in new.relations.values()):
-        raise NotProposed("the control stands beside a text that may belong to one item of the list only")
+        raise NotProposed("the control is next to a text that may belong to only one item of the list")
     if not _fields(texts, place) and _row_at(point, sight) is not None:
-        raise NotProposed("the control is in a row of a table, and nothing in its words names the item of the list")
+        raise NotProposed("the control is in a row of a table, and its text does not name the item of the list")
 
 
 def _check_place(old: Target, new: Target, point: Point, sight: Sight) -> None:
@@ -55,7 +55,9 @@ def _check_place(old: Target, new: Target, point: Point, sight: Sight) -> None:
     if pressed is None or pressed.role not in roles:
         raise NotProposed("the step finds its target by its place among equal ones, and no such element was pressed")
     if not PLACEHOLDER.search(" ".join(_texts(new))) and _row_at(point, sight) is not None:
-        raise NotProposed("the step finds its target by its place, and the row of a table has another place next time")
+        raise NotProposed(
+            "the step finds its target by its place, and the row of a table may have another place next time"
+        )
 
 
 def check_items(rule: str, at: LoopPlace, places: Mapping[str, LoopPlace], outcomes: Sequence[StepOutcome]) -> bool:

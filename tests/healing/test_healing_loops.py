@@ -145,7 +145,11 @@ def test_a_target_keeps_the_names_of_the_values_of_its_item() -> None:
         ("step-2", screen((20, 300, "Append"), (20, 340, "pens"), (160, 340, "x")), None),
         ("step-2", screen((60, 300, "Append ink")), "another item of the list"),
         ("step-2", screen((60, 300, "Append pens")), "does not name the item"),
-        ("step-2", screen((60, 300, "Append"), (60, 60, "Append"), (20, 340, "x"), (0, 300, "Rows")), "stands beside"),
+        (
+            "step-2",
+            screen((60, 300, "Append"), (60, 60, "Append"), (20, 340, "x"), (0, 300, "Rows")),
+            "is next to a text",
+        ),
         (
             "step-2",
             screen((60, 300, "Append"), elements=tree_of(("cell", "Append", Box(50, 295, 90, 30)))),
