@@ -248,7 +248,7 @@ def _wrong(step: HandStep, later: Sequence[HandStep]) -> str:
     """Return why a step cannot be repeated, as a sentence. Returns an empty string if it can be."""
     match step.gesture:
         case Click() | Drag() | Scroll() if step.begun.hurried:
-            return "it was begun before the screen had come to rest after the step before it, so its target is unknown"
+            return "it began before the screen had settled after the previous step, so its target is unknown"
         case Click(count=count) if count > 2 and not (later and isinstance(later[0].gesture, Write)):
             return f"it is {count} presses in a row"
     return in_no_playbook(step)
@@ -260,7 +260,7 @@ def in_no_playbook(step: HandStep) -> str:
         case Click(button=button) | Drag(button=button) if button == "middle":
             return "it is a press of the middle button, which a playbook cannot do"
         case Hotkey(keys) if unknown := next(_unknown(keys), ""):
-            return f"it presses a key that has no name here ({unknown})"
+            return f"it presses a key without a known name ({unknown})"
     return ""
 
 

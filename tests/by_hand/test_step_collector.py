@@ -151,7 +151,7 @@ async def test_a_step_that_begins_before_the_screen_settles_is_marked_as_hurried
     assert [one.begun.hurried for one in sitting.done] == [False, True]
     ((number, why),) = unsure_steps(sitting.done).items()
     assert number == 2
-    assert why.startswith("it was begun before the screen had come to rest")
+    assert why.startswith("it began before the screen had settled")
 
 
 async def test_a_capture_in_progress_counts_as_the_screen_before_the_next_step() -> None:
@@ -175,7 +175,7 @@ async def test_a_capture_in_progress_counts_as_the_screen_before_the_next_step()
     [
         (Click(USER, count=3), r"it is 3 presses in a row"),
         (Click(USER, "middle"), r"it is a press of the middle button"),
-        (Hotkey(("key 0xfe51",)), r"it presses a key that has no name here \(key 0xfe51\)"),
+        (Hotkey(("key 0xfe51",)), r"it presses a key without a known name \(key 0xfe51\)"),
     ],
 )
 def test_what_no_playbook_does_is_said_with_the_step_s_number(gesture: Gesture, why: str) -> None:
@@ -322,4 +322,4 @@ async def test_a_key_without_a_name_is_reported_at_its_step() -> None:
     telling.cancel()
     assert said[:2] == ["step 1: pressed tab", "step 2: pressed key 0xff2f"]
     assert len(said) == 3
-    assert said[2].startswith("step 2: it presses a key that has no name here (key 0xff2f)")
+    assert said[2].startswith("step 2: it presses a key without a known name (key 0xff2f)")
