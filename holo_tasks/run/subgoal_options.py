@@ -270,9 +270,7 @@ def _layers(given: Any) -> tuple[Layer, ...]:
             layer.check_values()
     names = [SCRIPT if name in SCRIPTED else name for name in map(_name, layers)]
     if not names or len(set(names)) < len(names):
-        raise InvalidUsage(
-            "layers= holds the model, one script, one API and a person, each once, and at least one of them."
-        )
+        raise InvalidUsage("layers= holds at least one of the model, a script, an API and a person, each at most once.")
     if PERSON in names[:-1]:
         raise InvalidUsage("A person is asked last: put 'person' at the end of layers=.")
     return layers

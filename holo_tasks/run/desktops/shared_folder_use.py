@@ -18,8 +18,8 @@ from holo_tasks.run.run import Run, current_run
 FOLDER, GIVEN = "shared_folder", "given_files"
 """Names of the data fields that hold the folder and the given files."""
 TOLD = (
-    f"Files change hands in the folder that the data call {FOLDER}. What this task has to save goes there, and the "
-    f"{GIVEN} that the data may name are in it."
+    f"Files are exchanged in the folder that the data call {FOLDER}. Save the files of this task there. It also "
+    f"contains the {GIVEN}, if the data name any."
 )
 
 

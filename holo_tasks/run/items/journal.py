@@ -79,7 +79,7 @@ def not_untouched(scope: Guard | None, *, since: int = 0, alone: bool = False) -
         if not done or current_journal() is not None:
             raise
         if alone:
-            why = f"The work was stopped by that after {_count(done)}: look at the program."
+            why = f"This stopped the work after {_count(done)}: look at the program."
             raise NeedsPerson(f"{error} {why}") from error
         mistake = StoreLost(str(error)) if isinstance(error, StoreLost) else InvalidUsage(str(error))
         mistake.__dict__.update(error.__dict__)  # keeps the marks for the dead-letter list and the typed text
@@ -119,8 +119,8 @@ def _half_done(claim: Claim, error: HoloError) -> str:
     """Return a message that this attempt stopped in the middle, why, and the commands that resolve it."""
     last = list(claim.begun.values())[-1]
     return (
-        f"{error} {claim.token!r} was stopped by that after {_count(len(claim.begun))}; whether the last one, {last}, "
-        f"was done is not certain. {_to_do(claim)}"
+        f"{error} This stopped {claim.token!r} after {_count(len(claim.begun))}. The last one, {last}, may not have "
+        f"been done. {_to_do(claim)}"
     )
 
 

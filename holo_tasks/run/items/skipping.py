@@ -84,7 +84,7 @@ class Skipping:
             _log("Already done for %s; evidence: %s", exact(self._last.token), scrub_text(self._last.trace))
         else:
             _log(
-                "Already done: %d items, the last of them %s; no work is begun for them.",
+                "Already done and not repeated: %d items, the last one %s.",
                 since,
                 exact(self._last.token),
             )

@@ -159,8 +159,8 @@ def filled_token(template: str, given: dict[str, Any]) -> str:
     filled = key_text(fill(template, given))
     if not filled or any(part is None or part == "" for part in parts):
         raise InvalidUsage(
-            f"The key {template!r} comes to {filled!r}, which two items may share. Fill in its arguments, or make "
-            "them None to work without a key."
+            f"The key {template!r} gives {filled!r}, which two items may share. Fill in its arguments, or make them "
+            "None to work without a key."
         )
     return check_open(f"The key {template!r}", filled)
 

@@ -40,7 +40,7 @@ def note_unreported(home: Path, flow_run_id: str, attempt: str, state: State[Any
     process; its data are in the database of Prefect's home.
     """
     settings = get_current_settings()
-    message = f"Prefect has not heard that flow run {flow_run_id} has ended, and shows it as running"
+    message = f"Prefect did not get the report that flow run {flow_run_id} has ended, and shows it as running"
     try:
         pending_notes.leave(
             home,
@@ -84,7 +84,7 @@ async def report_noted(home: Path, *, temporary: bool = False) -> list[str]:
                 remaining -= 1
     except AWAY as error:
         why = first_line(error)
-        messages.append(f"{remaining} flow runs are over, and Prefect still has no record of that ({why}).")
+        messages.append(f"{remaining} flow runs have ended, and Prefect still has no record of their end ({why}).")
     return messages
 
 

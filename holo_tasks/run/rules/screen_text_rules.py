@@ -14,7 +14,7 @@ def unread_text_warning(rules: Rules) -> str:
     if can_read() or not any(rule.text for rule in rules.confirm):
         return ""
     return (
-        "The rules ask for a person's yes by what is written on the screen (confirm: text), and nothing here can read "
-        "it: every action that may press something needs a person's yes. To have it read, run "
-        "pip install 'prefect-holo[rehearsal]'. A rule can also name kinds or programs instead of a text."
+        "The rules ask for a person's yes by texts on the screen (confirm: text), and no OCR is installed to read "
+        "them. Every action that may press something therefore needs a person's yes. To have the texts read, run pip "
+        "install 'prefect-holo[rehearsal]'. A rule can also name kinds or programs instead of a text."
     )

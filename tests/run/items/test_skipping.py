@@ -75,7 +75,7 @@ async def test_finished_work_starts_nothing_and_is_reported_once(
     assert (told[1].subgoal, told[1].progress) == (1, "step 3 of 4: Read R-new"), "skipped work counts as steps"
     said = [record.message for record in caplog.records if record.message.startswith("Already done")]
     assert said == [
-        "Already done: 2 items, the last of them R-2; no work is begun for them.",
+        "Already done and not repeated: 2 items, the last one R-2.",
         f"Already done for R-3; evidence: {before}",
     ]
     run_id = Path(trace).name

@@ -115,7 +115,7 @@ def test_the_next_command_reports_an_ended_flow_run_to_prefect(
     assert (ended.code, ended.told["status"]) == (0, "answered")
     id = ended.told["flow_run_id"]
     if back == "afterwards":
-        assert f"Prefect has not heard that flow run {id} has ended" in ended.complaint
+        assert f"Prefect did not get the report that flow run {id} has ended" in ended.complaint
         assert len(list((cli.home / "holo" / "notes").iterdir())) == 1
         assert cli("runs").stderr == "", "the server is still unreachable"
         server.start()
@@ -175,7 +175,7 @@ async def test_a_note_stays_until_prefect_takes_the_report(tmp_path: Path, prefe
         note_unreported(tmp_path, id, str((await set_running(id)).id), Completed(message="It is done."))
         way.kill()
         (said,) = await report_noted(tmp_path)
-        assert "Prefect still has no record of that" in said
+        assert "Prefect still has no record of their end" in said
         assert [note.says["flow_run_id"] for note in pending_notes.pending(tmp_path, FLOW_RUN)] == [id]
         way.start()
         (said,) = await report_noted(tmp_path)

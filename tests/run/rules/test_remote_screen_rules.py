@@ -49,8 +49,8 @@ async def test_window_rules_do_not_fail_open() -> None:
     assert await refused(Rules(confirm=(Confirm(programs=("ledger",)),))) == "asks"
     left = Rules(regions=(Box(0, 0, 50, 50),))
     assert await refused(left) == ""
-    assert "cannot be kept to a part of the screen" in await refused(left, write=True)
-    assert "cannot be kept" in await refused(Rules(forbidden_regions=(Box(0, 0, 9, 9),)), write=True)
+    assert "cannot be limited to a part of the screen" in await refused(left, write=True)
+    assert "cannot be limited" in await refused(Rules(forbidden_regions=(Box(0, 0, 9, 9),)), write=True)
 
 
 def test_window_masks_treat_a_viewer_as_any_program() -> None:
@@ -62,8 +62,8 @@ def test_window_masks_treat_a_viewer_as_any_program() -> None:
 
 def test_a_secret_on_a_remote_screen_must_be_bound_to_a_field() -> None:
     binding = Binding(lambda at: VIEWER, lambda pid: True, lambda at: False)
-    assert "bound to a field" in binding.refusal([Secret("A", "v")], None)
-    assert "bound to a field" in binding.refusal([Secret("A", "v", title="lab", fields=("Name",))], None)
+    assert "Bind the secret to a field" in binding.refusal([Secret("A", "v")], None)
+    assert "Bind the secret to a field" in binding.refusal([Secret("A", "v", title="lab", fields=("Name",))], None)
     assert binding.refusal([Secret("A", "v", fields=("Name",))], None) == ""
 
 

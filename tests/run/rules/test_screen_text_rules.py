@@ -53,5 +53,5 @@ async def test_without_ocr_each_press_needs_an_approval(
     (waiting,) = Approvals(store_at(tmp_path / "holo")).waiting()
     assert "click ‘Refresh’" in waiting.words
     assert "confirm: text submit" in waiting.words
-    (said,) = [record.getMessage() for record in caplog.records if "nothing here can read" in record.getMessage()]
+    (said,) = [record.getMessage() for record in caplog.records if "no OCR is installed to read" in record.getMessage()]
     assert "prefect-holo[rehearsal]" in said

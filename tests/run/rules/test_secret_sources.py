@@ -81,7 +81,7 @@ async def test_a_prefect_block_supplies_a_secret_without_a_variable(prefect: str
 
 async def test_on_a_foreign_display_a_secret_must_be_bound() -> None:
     desktop = HoloDesktop(display=":7", secrets=SecretDict({"pin": "4711"}))
-    with pytest.raises(InvalidUsage, match="bound to no program"):
+    with pytest.raises(InvalidUsage, match="not bound to a program"):
         await desktop.resolved_secrets()
     bound = desktop.model_copy(update={"named_secrets": (SecretSpec(name="pin", program="xterm"),)})
     assert (await bound.resolved_secrets())["pin"].program == "xterm"
@@ -91,7 +91,7 @@ async def test_on_a_foreign_display_a_secret_must_be_bound() -> None:
     ("options", "said"),
     [
         (["--app", "xterm", "--secret", "pin"], "HOLO_SECRET_PIN is not set"),
-        (["--display", ":7", "--secret", "here"], "bound to no program"),
+        (["--display", ":7", "--secret", "here"], "not bound to a program"),
         (["--app", "xterm", "--secret", "a value!"], "NAME=PROGRAM"),
     ],
 )
