@@ -48,7 +48,7 @@ def retry(
         _finish(ledger, item, failed, done)
         items.settle(token, item.goal)
         WorkItems(store).again(token)  # the next worker that takes it finds the result
-        return f"{exact(token)} is finished: a person said so.", 0
+        return f"A person marked {exact(token)} as finished.", 0
     # With several items of this token, the person has looked for the effect of one only.
     looked_for = {item.goal, failed} if len(same) > 1 else None
 
@@ -59,7 +59,7 @@ def retry(
         WorkItems(store).again(token)
 
     said, code = _drive(item, again, make_ready, store, home)
-    return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code
+    return (said if done is None else f"A person marked ‘{failed}’ as finished. {said}"), code
 
 
 def _the_one(same: Sequence[Item], items: Items, token: str, goal: str | None) -> Item:
@@ -180,4 +180,4 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], s
         raise (Unavailable if is_away(error) else InvalidUsage)(
             f"Prefect's server did not take a run of {item.token!r} ({why}); check PREFECT_API_URL, then retry it."
         ) from None
-    return f"Flow run {made.name} ({made.id}) works on {exact(item.token)} again, and does what is not done yet."
+    return f"Flow run {made.name} ({made.id}) works on {exact(item.token)} again, and does only the unfinished work."

@@ -62,11 +62,11 @@ def in_words(verdict: Verdict) -> str:
     anchored = (
         f"it fits its {verdict.anchored['heads']} anchored heads"
         if verdict.anchored
-        else "no anchored head is known here, so this does not show that the key's holder has not rewritten the trace"
+        else "no anchored head is known here, so the holder of the key may have rewritten the trace"
     )
     return (
-        f"VALID: all {verdict.records} records and {verdict.frames} pictures of the run {verdict.run_id} are as they"
-        f" were signed with the key {verdict.signed_by[:16]}…; {anchored}.{notes}"
+        f"VALID: all {verdict.records} records and {verdict.frames} pictures of the run {verdict.run_id} are "
+        f"unchanged since they were signed with the key {verdict.signed_by[:16]}…; {anchored}.{notes}"
     )
 
 

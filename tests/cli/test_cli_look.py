@@ -99,7 +99,7 @@ def test_a_program_without_a_tree_is_read_by_ocr(tmp_path: Path) -> None:
     told = json.loads(found.stdout)
     assert told["elements"]
     assert {each["source"] for each in told["elements"]} == {"text"}
-    assert told["why_not"]["tree"].startswith("No program on this screen tells")
+    assert told["why_not"]["tree"].startswith("No program on this screen reports")
 
 
 @pytest.mark.parametrize(

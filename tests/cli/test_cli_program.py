@@ -85,7 +85,7 @@ def test_an_isolated_program_sees_only_the_granted_folders(cli: CommandLine, sha
     [
         (("--display", ":7", "--network", "none"), "add --app"),
         (("--app", "xterm", "--network", "portal.example"), "hosts with their ports"),
-        (("--app", "xterm", "--folder", "/usr"), "there is no sandbox"),
+        (("--app", "xterm", "--folder", "/usr"), "runs without a sandbox"),
         (("--app", "xterm", "--network", "none", "--folder", "/run=write"), "'/run' cannot be granted"),
         (
             ("--app", "xterm", "--network", "none", "--folder", "/usr", "--audit", "/usr/evidence"),

@@ -94,7 +94,7 @@ def test_an_item_that_a_person_declares_done_is_done(cli: CommandLine, app: str)
         until(lambda: not related(str(cli.home)))
         assert cli(*arguments).code == 11
         said = cli("retry", "I-8", "--done", "one click")
-        assert (said.code, said.stdout) == (0, "I-8 is finished: a person said so.\n")
+        assert (said.code, said.stdout) == (0, "A person marked I-8 as finished.\n")
         ended = cli(*arguments)
         assert (ended.code, ended.told["answer"], ended.told["steps"]) == (0, "one click", 0)
         assert (clicks(cli), len(model.requests)) == (1, 2)
@@ -217,7 +217,7 @@ def test_a_result_from_a_person_must_match_the_schema_of_the_sub_goal(here: InPr
         assert said in refused.complaint
         assert "‘file flag’" in refused.complaint
     ended = here("retry", "INV", "--done", '{"flag": 7}')
-    assert (ended.code, ended.stdout) == (0, "INV is finished: a person said so.\n")
+    assert (ended.code, ended.stdout) == (0, "A person marked INV as finished.\n")
     found = Ledger(store).find("INV", "file flag", "i")
     assert found is not None
     assert (json.loads(found.result), found.trace) == ({"flag": 7}, "trace")
@@ -239,7 +239,7 @@ def test_of_nested_sub_goals_the_failed_one_is_finished(here: InProcess) -> None
     )
     ended = here("retry", "INV", "--done", '{"flag": 7}')
     assert ended.code == 0
-    assert ended.stdout.startswith("‘file flag’ is finished: a person said so. INV is free to be worked on again")
+    assert ended.stdout.startswith("A person marked ‘file flag’ as finished. INV is free to be worked on again")
     assert Ledger(store).find("INV", "file flag", "i") is not None
     assert Ledger(store).find("INV", "audit", "o") is None
     assert [(item.token, item.goal) for item in Items(store).all()] == [("INV", "audit")]

@@ -253,7 +253,7 @@ class _Examined:
             return
         if name != "tools" and not reply.content.strip().startswith("{"):
             # A run accepts it, but it shows that the server does not enforce the schema.
-            around = "there is a fence or a thought around the object"
+            around = "the reply has a code fence or a thought around the JSON object"
             self.chain.warn(f"{kept} works, but {around}; {remedies.not_held(self.profile)}", spent)
         elif not isinstance(call, AnswerCall):
             self.chain.ok(f"{kept} works: the model wants to {call.tool_name}.", spent)

@@ -145,7 +145,7 @@ class StartedRun:
                 signalled = self._signal()
             time.sleep(0.02)
         if self.alive:
-            return [], [f"{self.run_id} did not end within {STOPS_S:g} s; it was asked to."]
+            return [], [f"{self.run_id} was asked to stop, and did not end within {STOPS_S:g} s."]
         with contextlib.suppress(OSError):
             kill_files.forget(kill_files.folder_in(home), self.run_id)
         return [f"{self.run_id}  stopped"], []

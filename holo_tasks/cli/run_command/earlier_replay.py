@@ -110,7 +110,7 @@ def _record(settings: Settings, change: Callable[[Replay], None]) -> None:
     try:
         change(replay)
     except InvalidUsage as error:
-        say(f"note: the values of this run are not recorded, so a second run of them is not noticed. {error}")
+        say(f"note: the values of this run cannot be recorded, so a second run with them gets no warning. {error}")
 
 
 def _now() -> str:

@@ -34,7 +34,7 @@ _VERDICTS = {
     "elsewhere": "something else changed",
     "unchanged": "nothing changed",
     "unsettled": "the screen is still changing",
-    "wrong_state": "the screen is not what was expected",
+    "wrong_state": "the screen is not the expected one",
 }
 _TYPING = {"write": "type text", "write_at": "type text into", "hold_and_tap_key": "press keys", "hotkey": "press keys"}
 _COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))

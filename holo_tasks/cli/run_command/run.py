@@ -321,7 +321,7 @@ def _print_waiting(settings: Settings, server: TemporaryServer | None, coming_up
     """Print the parts that a run waits for before it begins."""
     if settings.aloud:
         desktop = [] if coming_up.done() else ["the desktop"]
-        prefect = "Prefect to load" if server is None else "a temporary Prefect server, for none is configured"
+        prefect = "Prefect to load" if server is None else "a temporary Prefect server, because none is configured"
         say(f"waiting for {' and '.join([*desktop, prefect])}")
 
 
@@ -346,8 +346,8 @@ def _settings(options: argparse.Namespace) -> Settings:
     dialect_for(profile, options.dialect)  # raises before anything is started
     if options.max_cost_usd is not None and profile.price is None:
         raise InvalidUsage(
-            f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "
-            "leave it out, or use a model with a known price."
+            f"The price of {profile.name} is not known, so --max-cost-usd cannot be enforced; leave it out, or use a "
+            "model with a known price."
         )
     key, home = None if options.playbook_only else chosen.api_key(base_url), holo_home()
     secrets = _secrets(options)
