@@ -142,7 +142,8 @@ def naming_the_cause(path: Path) -> Iterator[None]:
     except OSError as fault:
         if fault.errno in _FULL:
             raise FileNotWritten(
-                f"{path} was not written, the disk is full: make room and run it again; the file is as it was before."
+                f"{path} was not written, because the disk is full. Free some space and run it again. The file is "
+                "unchanged."
             ) from None
         if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
             raise InvalidUsage(

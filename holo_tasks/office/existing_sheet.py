@@ -147,7 +147,7 @@ class ExistingSheet:
         if area and (row, column) != (area.top, area.left):
             raise InvalidUsage(
                 f"Cell {address(row, column)} in sheet {self._name!r} of {self._path} is covered by the merged cells "
-                f"{area}, so that nobody would see its value: split them, or give another path."
+                f"{area}, so its value would not be visible: split them, or give another path."
             )
         if self._sheet.is_protected and not self._sheet.is_editable(row, column):
             style = self._sheet.shown_style(row, column)

@@ -33,8 +33,8 @@ _WALL_SECONDS = 120
 """Seconds after which a child that does not answer is killed."""
 _MOST_RSS_KB = 256 * 1024
 """A child above this memory is ended after its letter, so that the next letter has enough."""
-_TOO_MUCH = "the message takes more time or memory than one is given: not read"
-_TOO_MANY = "too many letters of this mailbox take too much time: not read"
+_TOO_MUCH = "the message exceeds the limit of time or memory and was not read"
+_TOO_MANY = "too many letters of this mailbox exceeded the time limit, so this one was not read"
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); import holo_tasks.office.letter_child as it; it.main()"
 )

@@ -39,7 +39,7 @@ def pdf_to_text(data: bytes, *, cpu_seconds: int = CPU_SECONDS) -> tuple[str, st
         return "", f"took longer than {_WALL_SECONDS} seconds to read"
     text = done.stdout.decode("utf-8", "replace").strip()
     if done.returncode:
-        return text, _PROBLEMS.get(done.returncode, "needs more memory or time than it is given")
+        return text, _PROBLEMS.get(done.returncode, "exceeds the limit of memory or time")
     return text, None if text else "holds no text; it may be a scan"
 
 

@@ -293,7 +293,7 @@ def test_the_pdfs_of_a_letter_share_what_one_may_cost() -> None:
     assert len(letter.attachments) == 198
     assert [bool(one.text) for one in letter.attachments] == [False] * 198
     said = " ".join(letter.problems)
-    assert "needs more memory or time than it is given" in said
+    assert "exceeds the limit of memory or time" in said
     assert "those before it took too long" in said
     assert "the message has more than 5" in said
     assert letter.text == "Total: EUR 5.00"
@@ -309,10 +309,10 @@ def test_slow_letters_cost_only_their_child_and_share_a_limit() -> None:
         late = reader.read(honest, source="x")
         assert reader.left_s > -2, "at most one letter was tried beyond the limit"
     assert (before.text, after.text) == ("first", "EUR 5.00")
-    assert poison.problems[0] == "the message takes more time or memory than one is given: not read"
+    assert poison.problems[0] == "the message exceeds the limit of time or memory and was not read"
     assert (poison.subject, poison.sender, poison.text) == ("Receipt", "Shop <shop@a.example>", "")
     assert {problem for letter in rest[3:] for problem in letter.problems if "this mailbox" in problem} == {
-        "too many letters of this mailbox take too much time: not read"
+        "too many letters of this mailbox exceeded the time limit, so this one was not read"
     }
     assert (late.sender, late.text) == ("Shop <shop@a.example>", "")
     assert len({letter.message_id for letter in (poison, *rest)}) == 1, "it is the same message in each form"
@@ -331,7 +331,7 @@ def test_a_letter_that_takes_too_much_memory_costs_only_its_child(monkeypatch: p
     with LetterReader() as reader:
         letter = reader.read(HEAD + b"\r\nEUR 5.00", source="x")
     assert (letter.sender, letter.text) == ("Shop <shop@a.example>", "")
-    assert letter.problems[0] == "the message takes more time or memory than one is given: not read"
+    assert letter.problems[0] == "the message exceeds the limit of time or memory and was not read"
 
 
 def test_a_letter_whose_reading_hangs_costs_only_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
