@@ -104,7 +104,7 @@ class Tools:
         if "tool_name" in arguments:
             raise UnusableReply(
                 "the model's call has an argument tool_name",
-                correction="There is no argument tool_name. Call the function again.",
+                correction="Call the function again without the argument tool_name.",
             )
         call = self._toolbox.read({"tool_name": first.name, **arguments}, answer_only=answer_only)
         reasoning = reply.reasoning if self._profile.preserve_thinking else ""
