@@ -245,7 +245,7 @@ class TemporaryServer:
                 self._release_first_start()
                 return self.url
             time.sleep(0.05)
-        raise InvalidUsage("A temporary Prefect server did not come up; set PREFECT_API_URL to a running one.")
+        raise InvalidUsage("A temporary Prefect server did not become ready; set PREFECT_API_URL to a running one.")
 
     def _release_first_start(self) -> None:
         """Mark Prefect's home as set up, and release the lock of the first start."""

@@ -141,8 +141,8 @@ def test_installed_modules_are_compiled() -> None:
 @pytest.mark.parametrize(
     ("up", "server", "said"),
     [
-        (False, object(), "the desktop and a temporary Prefect server, for none is configured"),
-        (True, object(), "a temporary Prefect server, for none is configured"),
+        (False, object(), "the desktop and a temporary Prefect server, because none is configured"),
+        (True, object(), "a temporary Prefect server, because none is configured"),
         (False, None, "the desktop and Prefect to load"),
     ],
 )
