@@ -273,7 +273,7 @@ async def test_an_approval_is_valid_for_its_screen_only(stage: Stage) -> None:
     asked = await stage.waiting()
     stage.desktop.gestures.append(Click(Point(1, 1)))  # the person changed the screen first
     stage.handoffs.answer(asked.id, "approve", by="ada")
-    with pytest.raises(PolicyRefused, match="Nobody said yes to this on the screen as it is now"):
+    with pytest.raises(PolicyRefused, match="No person has approved this action on the present screen"):
         await running
     assert len(stage.desktop.gestures) == 1
 
@@ -282,7 +282,7 @@ async def test_an_unused_approval_is_not_valid_for_a_later_attempt(stage: Stage)
     stage.model = ScriptedModel([CLICK, CLICK])
 
     async def twice() -> None:
-        with pytest.raises(PolicyRefused, match="Nobody said yes"):
+        with pytest.raises(PolicyRefused, match="No person has approved"):
             await pursue("Press OK.")
         stage.desktop.gestures.clear()  # the same screen as at the approval
         await pursue("Press OK.")
