@@ -80,7 +80,7 @@ class Shelf:
     def place(self, name: str) -> Path:
         """Return the folder of a benchmark."""
         if not name or name.startswith(".") or set(name) & set("/\\:"):
-            raise InvalidUsage(f"{name!r} is no name for a benchmark: letters, digits and dashes are.")
+            raise InvalidUsage(f"{name!r} is not a name for a benchmark: use letters, digits and dashes.")
         return self.folder / name
 
     def begin(self, name: str, plan: Plan) -> Path:
@@ -90,7 +90,9 @@ class Shelf:
         file = place / PLAN
         if file.exists():
             if Plan.model_validate_json(file.read_text()) != plan:
-                raise InvalidUsage(f"The benchmark {name!r} was begun with other options: give them, or another name.")
+                raise InvalidUsage(
+                    f"The benchmark {name!r} was started with other options: give those, or another name."
+                )
         else:
             file.write_text(plan.model_dump_json(indent=1))
         return place
@@ -121,7 +123,9 @@ class Shelf:
             plan = Plan.model_validate_json((place / PLAN).read_text(encoding="utf-8"))
         except FileNotFoundError:
             known = ", ".join(kept.name for kept in self.all()) or "none yet"
-            raise InvalidUsage(f"There are no results of a benchmark {name!r} in {self.folder}; of: {known}.") from None
+            raise InvalidUsage(
+                f"{self.folder} has no results of a benchmark {name!r}. It has results of: {known}."
+            ) from None
         return Kept(name, plan, tuple(map(Result.model_validate, reported)))
 
     def all(self) -> list[Kept]:

@@ -148,11 +148,11 @@ def test_results_are_stored_and_an_unfinished_benchmark_is_resumed(tmp_path: Pat
         ("0", "success", "2.000"),
         ("1", "over-halt", "2.000"),
     ]
-    with pytest.raises(InvalidUsage, match="begun with other options"):
+    with pytest.raises(InvalidUsage, match="started with other options"):
         shelf.begin("a", Plan(suites=("other",)))
     with pytest.raises(InvalidUsage, match="no results of a benchmark 'b'"):
         shelf.read("b")
-    with pytest.raises(InvalidUsage, match="no name for a benchmark"):
+    with pytest.raises(InvalidUsage, match="not a name for a benchmark"):
         shelf.begin("../b", plan)
 
 
