@@ -347,8 +347,8 @@ def _add_playbook(commands: Commands) -> None:
     playbook = commands.add_parser(
         "playbook",
         help="review, apply or reject proposed changes of a playbook",
-        description="If a step no longer fits, the model does it, and another way to find its target is proposed in a "
-        "folder next to the playbook. Applying a proposal adds it to the playbook, after the old way.",
+        description="If a step no longer fits, the model does it. The run then proposes another way to find its "
+        "target, in a folder next to the playbook. Applying a proposal adds it to the playbook, after the old way.",
     )
     which = playbook.add_subparsers(dest="which", metavar="WHAT", required=True)
     review = which.add_parser("review", help="list the proposals, and how often each step fitted")

@@ -99,9 +99,8 @@ def new_key(home: Path, *, replace: bool) -> tuple[str, list[str]]:
             )
     elif not keys.make_key(home):
         raise InvalidUsage(
-            f"a signing key exists already, {path}, and stays unchanged. `holo-tasks keys new --replace` makes a"
-            " new one for further runs and keeps this one aside for the traces it signed, whether it can be used"
-            " or not"
+            f"a signing key exists already, {path}, and stays unchanged. `holo-tasks keys new --replace` makes a new "
+            "key for further runs. It keeps this one, usable or not, for the traces that it signed"
         )
     for variable in (keys.KEY_VARIABLE, keys.FILE_VARIABLE):
         if os.environ.get(variable, "").strip():

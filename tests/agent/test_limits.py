@@ -322,7 +322,7 @@ def test_an_unsettled_reservation_stays_held(tmp_path: Path) -> None:
     scope = Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
     orphan = budgets(tmp_path).hold([scope], 600)
     again = budgets(tmp_path)
-    with pytest.raises(LimitReached, match="are held"):
+    with pytest.raises(LimitReached, match="are reserved"):
         again.hold([scope], 600)
     again.pay(orphan, 50)
     again.pay(orphan, 50)

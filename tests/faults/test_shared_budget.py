@@ -278,7 +278,7 @@ def test_a_possible_later_bill_stays_held(store_url: str) -> None:
     budgets.pay(budgets.hold([scope], 900), 100, 750)
     assert (balance(budgets, "s").spent_micro, balance(budgets, "s").held_micro) == (100, 750)
     budgets.hold([scope], 150)
-    with pytest.raises(LimitReached, match="are held"):
+    with pytest.raises(LimitReached, match="are reserved"):
         budgets.hold([scope], 1)
 
 
@@ -287,7 +287,7 @@ def test_the_hold_of_a_killed_process_stays(store_url: str) -> None:
     budgets = Budgets(open_store(store_url))
     fight(hold_and_die, [(store_url,)], kills=0, seed=0)
     assert balance(budgets, "s").held_micro == 600
-    with pytest.raises(LimitReached, match="are held"):
+    with pytest.raises(LimitReached, match="are reserved"):
         budgets.hold([scope], 600)
     with open_store(store_url).transaction() as db:
         (name,) = db.execute(HOLDS.select()).scalars()

@@ -329,6 +329,6 @@ def test_text_rules_give_a_warning_without_ocr(monkeypatch: pytest.MonkeyPatch) 
     by_text = Rules.read({"confirm": [{"kinds": ["click"]}, {"text": "submit"}]})
     assert unread_text_warning(by_text) == ""
     monkeypatch.setattr(screen_text_rules, "can_read", lambda: False)
-    assert "every action that may press something needs a person's yes" in unread_text_warning(by_text)
+    assert "Every action that may press something therefore needs a person's yes" in unread_text_warning(by_text)
     assert "pip install 'prefect-holo[rehearsal]'" in unread_text_warning(by_text)
     assert unread_text_warning(Rules.read({"confirm": [{"kinds": ["click"]}]})) == ""

@@ -160,7 +160,10 @@ class Program:
         if not self._kept_back:
             return ""
         names = ", ".join(self._kept_back[:MOST_NAMED]) + (", …" if len(self._kept_back) > MOST_NAMED else "")
-        return f" (It did not get {names}, which may be private: list in HOLO_PROGRAM_ENV those that it needs.)"
+        return (
+            f" (It did not get {names}, because these variables may be private. List those that it needs in "
+            "HOLO_PROGRAM_ENV.)"
+        )
 
 
 @contextmanager

@@ -37,7 +37,8 @@ class Binding:
             what = "keyboard" if at is None else "pointer"
             return (
                 f"The secret {secrets[0].name!r} is typed into {secrets[0].place} only, but a program has grabbed "
-                f"the {what}, as menus and screen lockers do, so the secret may go there. Close that menu or locker."
+                f"the {what}, as menus and screen lockers do. The secret could go there, so close that menu or "
+                "locker."
             )
         owner = self._owner_of(at)
         for secret in secrets:

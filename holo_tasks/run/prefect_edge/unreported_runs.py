@@ -120,7 +120,7 @@ async def _report(client: PrefectClient, note: pending_notes.Note) -> str:
         return ""
     await client.set_flow_run_state(id, state, force=True)
     note.drop()
-    return f"Prefect was told that flow run {found.name} ({id}) ended as {state.name} at {ended:%Y-%m-%d %H:%M:%S} UTC."
+    return f"Reported to Prefect: flow run {found.name} ({id}) ended as {state.name} at {ended:%Y-%m-%d %H:%M:%S} UTC."
 
 
 def _server(*, temporary: bool) -> str:

@@ -44,7 +44,7 @@ class SecretSpec(BaseModel):
     fields: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         default=(),
         description="Labels. If given, the secret is typed only into a field that was just clicked and has one of "
-        "these labels beside or above it, as OCR reads it. Without OCR it is not typed at all.",
+        "these labels. OCR must read the label next to or above the field. Without OCR the secret is not typed.",
     )
 
     totp: bool = Field(

@@ -124,7 +124,7 @@ def test_the_next_command_reports_an_ended_flow_run_to_prefect(
         assert api.flow_run(id)["state_type"] == "RUNNING"
     said = cli(*(["doctor", "--base-url", model.base_url, "--timeout", "5"] if command == "doctor" else [command]))
     if back == "afterwards":
-        assert "Prefect was told" in said.stdout + said.stderr
+        assert "Reported to Prefect" in said.stdout + said.stderr
     run = api.flow_run(id)
     assert (run["state_type"], run["state"]["message"]) == ("COMPLETED", "done")
     assert list((cli.home / "holo" / "notes").glob("*")) == []
@@ -179,7 +179,7 @@ async def test_a_note_stays_until_prefect_takes_the_report(tmp_path: Path, prefe
         assert [note.says["flow_run_id"] for note in pending_notes.pending(tmp_path, FLOW_RUN)] == [id]
         way.start()
         (said,) = await report_noted(tmp_path)
-        assert said.startswith("Prefect was told")
+        assert said.startswith("Reported to Prefect")
         assert (await state_of(id)).is_completed()
     assert list(pending_notes.pending(tmp_path, FLOW_RUN)) == []
     way.kill()
