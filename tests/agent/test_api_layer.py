@@ -285,7 +285,7 @@ def plain(reference: str) -> str:
             r"'with hands' takes hands, so it works on the screen: it is a script\. In layers= write Script\(",
         ),
         ([by_another_name], "takes ours, so it works on the screen"),
-        ([Api(by_api), by_api], "one API"),
+        ([Api(by_api), by_api], "an API"),
         (["api"], r"Put the API's function itself"),
         ([nobody_knows], r"takes 'it', and ‘read it’ has no such argument \(it has: reference\)"),
     ],
