@@ -25,6 +25,13 @@ def stat_of(folder: Path | str) -> list[str]:
     return _after_name(read_small(f"{folder}/stat"))
 
 
+def state_of(folder: Path | str) -> str:
+    """Return the letter of a process's or thread's state. Raises `OSError` if it has ended."""
+    stat = read_small(f"{folder}/stat")
+    at = stat.rindex(b")") + 2
+    return chr(stat[at])
+
+
 def read_small(path: str) -> bytes:
     """Return a short file of `/proc`. The kernel gives it in one piece, and a path as text costs less than a `Path`."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

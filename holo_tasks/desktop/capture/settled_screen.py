@@ -73,12 +73,14 @@ class SettledScreen:
         work: WorkInFlight | None = None,
         unseen: Sequence[str] = (),
         repeats: Callable[[], Sequence[Box]] = tuple,
+        note_runs: Callable[[], None] = lambda: None,
     ) -> None:
         """``work`` detects work in flight.
 
         It is ``None`` if work cannot be detected, and ``unseen`` then gives the reasons.
 
-        ``repeats`` returns the areas that repaint at a pace of their own, independently of the agent.
+        ``repeats`` returns the areas that repaint at a pace of their own, independently of the agent. ``note_runs``
+        records before an input which threads have run, for the next call of ``asleep``.
         """
         self._screen = screen
         self._windows = windows
@@ -92,15 +94,15 @@ class SettledScreen:
         self._sees_sleep, self._awake, self._nap_ns = True, False, FIRST_NAP_NS
         self._work = work
         self._unseen = tuple(unseen)
-        self._repeats = repeats
+        self._repeats, self._note_runs = repeats, note_runs
         self._input_ns: int | None = None
         self._wait: PendingWork | None = None
         self._wait_began_ns = 0
         self._waited_ns = 0
 
     def acts(self, at: Point | None) -> None:
-        """Record the state before an input at a point, or of keys: which clients sleep, and which work is in flight."""
-        self._asleep()
+        """Record the state before an input at a point, or of keys: which threads ran, and which work is in flight."""
+        self._note_runs()
         self._begin_work(at, starting=False)
 
     def starts(self) -> None:
@@ -157,9 +159,13 @@ class SettledScreen:
             # The windows are read before and after the picture, so that a window that moves meanwhile is in the list.
             shown = windows_between(before, self._windows()) if windows else None
             self._repaints.compare()
+            self._repaints.catch_up()
+            # Repeated if the screen was drawn on meanwhile: then the picture does not show a settled screen. Whether
+            # the clients sleep matters only then, and takes longest to find out.
+            if not verdict.settled or self._by_times(began, acted)[1].last_repaint_ns == verdict.last_repaint_ns:
+                break
             after = self._judge(began, acted)
-            # Repeated if the screen was drawn on meanwhile: then the picture does not show a settled screen.
-            if not (verdict.settled and after.wait_ns) or after.last_repaint_ns == verdict.last_repaint_ns:
+            if not after.wait_ns or after.last_repaint_ns == verdict.last_repaint_ns:
                 break
         if self._work is not None:
             self._work.looked(gave_up=self._wait)
@@ -203,11 +209,8 @@ class SettledScreen:
         # The end of work is followed by a wait for repaints, as an input is: `judge` counts from that end.
         return before is not None or self._wait is not None
 
-    def _judge(self, began: int, acted: int | None) -> Verdict:
-        """Decide whether the screen is ready.
-
-        If no program is known to be busy, also check whether all clients sleep.
-        """
+    def _by_times(self, began: int, acted: int | None) -> tuple[ScreenTimes, Verdict]:
+        """Decide by the times of repaints and answers whether the screen is ready; return these times, too."""
         ping = self._ping
         seen = ScreenTimes(
             now_ns=time.monotonic_ns(),
@@ -219,7 +222,14 @@ class SettledScreen:
             answered_ns=self._pulse.answered(ping) if ping else None,
             worked_until_ns=self._work.ended_ns if self._work is not None else 0,
         )
-        verdict = judge(self._settle, seen)
+        return seen, judge(self._settle, seen)
+
+    def _judge(self, began: int, acted: int | None) -> Verdict:
+        """Decide whether the screen is ready.
+
+        If no program is known to be busy, also check whether all clients sleep.
+        """
+        seen, verdict = self._by_times(began, acted)
         if verdict.ready or (seen.was_pinged and seen.answered_ns is None) or not self._sees_sleep:
             return verdict
         asleep = self._asleep()

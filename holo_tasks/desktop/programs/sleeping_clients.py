@@ -18,6 +18,7 @@ import stat
 import struct
 import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -26,7 +27,7 @@ from holo_tasks.desktop.programs.window_owners import clients
 from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent_pid
 from holo_tasks.desktop.x11.socket_peers import Peers
 from holo_tasks.desktop.x11.x_connection import XConnection
-from holo_tasks.machine.proc import process, read_small, stat_of, status_of
+from holo_tasks.machine.proc import process, read_small, stat_of, state_of, status_of
 
 MILLISECONDS, TIMESPEC, FUTEX, CHILDREN = range(4)
 _X86_64 = {
@@ -123,6 +124,8 @@ class SleepDetector:
         self._peers = Peers()
         self._of_bus: dict[int, bool] = {}
         self._ran: dict[int, ThreadRuns] = {}
+        self._watched: tuple[int, ...] = ()
+        """The processes of the last complete check, without the X server."""
         self._held: dict[int, tuple[dict[str, int], set[int]]] = {}
         self._checked = False
         """Whether the sockets' peers were checked, and no process has run since that could have changed them."""
@@ -146,6 +149,24 @@ class SleepDetector:
         if last is not None and last.until_ns and now.until_ns and last.turns == now.turns:
             self._last = SleepInterval(last.since_ns, now.until_ns, now.turns)
         return self._last
+
+    def note_runs(self) -> None:
+        """Record how often each thread has run until now, right before an input.
+
+        The next `look` then knows that a thread which ran meanwhile fell asleep after this moment. Only the threads of
+        the last complete check are read: a thread that is unknown counts as asleep since its start, which is no later
+        than the truth. So this costs a tenth of `look`, and a picture is never taken earlier for it.
+        """
+        if not self._watched:
+            self.look()
+            return
+        began, ran = time.monotonic_ns(), dict[int, ThreadRuns]()
+        for pid in self._watched:
+            with suppress(OSError):  # it has just ended
+                for thread, times in _run_counts(pid).items():
+                    number = _number(thread)
+                    ran[number] = ThreadRuns.after(self._ran.get(number), thread, times, began)
+        self._ran = ran
 
     def _look(self, began: int) -> SleepInterval:
         connected = clients(self._link)
@@ -198,7 +219,7 @@ class SleepDetector:
                 number = _number(thread)
                 self._ran[number] = ran[number] = ThreadRuns.after(self._ran.get(number), thread, times, began)
                 until = min(until, _earliest_wake(pid, thread, ran[number].slept_ns))
-        self._ran = ran
+        self._ran, self._watched = ran, tuple(turns)
         # The X server comes last. It has just answered us, so it began its current sleep after ``began``.
         for thread in _threads(self._server):
             since = began if _number(thread) == self._server else None
@@ -274,7 +295,7 @@ def _earliest_wake(pid: int, thread: str, since_ns: int | None = None) -> float:
     ``since_ns`` is a time before its sleep began, if known. It is needed because most calls take a duration. Raises
     `SleepUnknown` if the call's arguments cannot be read with certainty.
     """
-    state = stat_of(thread)[0]
+    state = state_of(thread)
     number, *reported = read_small(f"{thread}/syscall").split()
     if state != "S" or len(reported) < 8:
         raise Awake

@@ -10,6 +10,7 @@ servers without X-Resource 1.2. While a program grabs the pointer or the keyboar
 from __future__ import annotations
 
 import os
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,8 +28,30 @@ from holo_tasks.desktop.x11.windows import box, client_of
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
 NO_WINDOW, POINTER_ROOT = 0, 1
+_HEADER, _COUNT, _ID = 32, struct.Struct("=8xI"), struct.Struct("=8xI")
 _clients: WeakKeyDictionary[XConnection, Any] = WeakKeyDictionary()
 _started: WeakKeyDictionary[XConnection, StartedProgram] = WeakKeyDictionary()
+
+
+class _Counted(xcffib.Reply):  # type: ignore[misc]  # it has no types
+    """A reply of which only the number of its items matters. xcffib would make an object of each."""
+
+    def __init__(self, unpacker: Any) -> None:
+        super().__init__(unpacker)
+        self.count = _COUNT.unpack(unpacker.buf[: _COUNT.size])[0]
+
+
+class _Ids(_Counted):
+    """The ids of clients, as numbers for each client."""
+
+    def __init__(self, unpacker: Any) -> None:
+        super().__init__(unpacker)
+        raw, at, self.ids = bytes(unpacker.buf[_HEADER : _HEADER + 4 * self.length]), 0, list[tuple[int, ...]]()
+        for _ in range(self.count):
+            size = _ID.unpack_from(raw, at)[0]
+            at += _ID.size
+            self.ids.append(struct.unpack_from(f"={size // 4}I", raw, at))
+            at += size
 
 
 def owner_at(link: XConnection, at: Point | None) -> str:
@@ -133,12 +156,13 @@ def clients(link: XConnection) -> Counter[int] | None:
         return None
     everybody = xcffib.res.ClientIdSpec.synthetic(NO_WINDOW, xcffib.res.ClientIdMask.LocalClientPID)
     asked = resources.QueryClients(), resources.QueryClientIds(1, [everybody])
-    connected, reported = asked[0].reply().clients, asked[1].reply().ids
+    asked[0].reply_type, asked[1].reply_type = _Counted, _Ids
+    connected, reported = asked[0].reply().count, asked[1].reply().ids
     # It reports no process for a client on another machine. If our own process id is missing, the ids belong to another
     # process namespace.
-    if len(reported) != len(connected) or any(answer.length != 4 for answer in reported):
+    if len(reported) != connected or any(len(ids) != 1 for ids in reported):
         return None
-    found = Counter(int(answer.value[0]) for answer in reported)
+    found = Counter(ids[0] for ids in reported)
     return found if found[os.getpid()] else None
 
 
@@ -204,7 +228,9 @@ def _local_pid(resources: Any, resource: int) -> int:
 
 def _request_pid(resources: Any, resource: int) -> Any:
     wanted = xcffib.res.ClientIdSpec.synthetic(resource, xcffib.res.ClientIdMask.LocalClientPID)
-    return resources.QueryClientIds(1, [wanted])
+    asked = resources.QueryClientIds(1, [wanted])
+    asked.reply_type = _Ids
+    return asked
 
 
 def _pid_or_zero(request: Any) -> int:
@@ -216,7 +242,7 @@ def _pid_or_zero(request: Any) -> int:
 
 def _pid_of_reply(request: Any) -> int:
     found = request.reply().ids
-    return int(found[0].value[0]) if len(found) == 1 and found[0].length == 4 else 0
+    return int(found[0][0]) if len(found) == 1 and len(found[0]) == 1 else 0
 
 
 def _program(pid: int, started: StartedProgram | None = None) -> Owner:

@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
+import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from holo_tasks.desktop.processes import descendants
-from holo_tasks.machine.proc import stat_of
+from holo_tasks.machine.proc import read_small, stat_of
 
 PARENT, THREADS = 1, 17
 """Indexes of the parent and of the number of threads in /proc/…/stat, counted behind the name."""
+PROC = "/proc"
 MOST_NEW, MOST_AT_ONCE, AT_ONCE_S = 500, 8000, 10.0
 """Most new numbers of processes after which only their processes are checked, and most within ``AT_ONCE_S`` seconds.
 
 The numbers begin again after some 32,000, so many new numbers after a long time may belong to any processes.
 """
+
+
+class ProcessEnds:
+    """Tells which of some processes have ended, with one system call for all that it knows.
+
+    The kernel reports the end of a process, with all its threads, at a descriptor of it (pidfd). Without a descriptor
+    the state in `/proc` is read. A descriptor is closed when its process has ended.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[int, int] = {}
+        self._poll = select.poll()
+        self._turn = threading.Lock()
+
+    def without_ended(self, pids: Sequence[int]) -> list[int]:
+        """Return those of some processes that have not ended."""
+        with self._turn:
+            for pid in pids:
+                if pid not in self._open:
+                    with contextlib.suppress(OSError):
+                        self._open[pid] = descriptor = os.pidfd_open(pid)
+                        self._poll.register(descriptor, select.POLLIN)
+            ended = {descriptor for descriptor, _ in self._poll.poll(0)}
+            known = {pid for pid, descriptor in self._open.items() if descriptor not in ended}
+            living = [pid for pid in pids if pid in known or is_living(pid)]  # its number may be that of an ended one
+            for pid in [pid for pid, descriptor in self._open.items() if descriptor in ended]:
+                descriptor = self._open.pop(pid)
+                self._poll.unregister(descriptor)
+                os.close(descriptor)
+            return living
+
+
+_ends = ProcessEnds()
 
 
 class ProcessTree:
@@ -47,7 +83,7 @@ class ProcessTree:
                 if pid not in started and parent_pid(pid) in started:
                     started.add(pid)
                     self._started.append(pid)
-            self._started = [pid for pid in self._started if is_living(pid)]
+        self._started = _ends.without_ended(self._started)
         self._newest, self._newer = self._newer, -MOST_AT_ONCE if newest is None else newest
         self._newest_s, self._newer_s = self._newer_s, now_s
         return self._started
@@ -58,11 +94,11 @@ def newest_process() -> int | None:
 
     In a container the file may show the numbers of the host, or another file may be mounted over it.
     """
-    file = Path("/proc/loadavg")
+    file = f"{PROC}/loadavg"
     try:
-        if file.stat().st_dev != Path("/proc").stat().st_dev:
+        if os.stat(file).st_dev != os.stat(PROC).st_dev:  # noqa: PTH116  many times a second
             return None
-        newest = int(file.read_text().split()[-1])
+        newest = int(read_small(file).split()[-1])
     except (OSError, ValueError, IndexError):  # it may be hidden
         return None
     return newest if newest >= os.getpid() else None

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from holo_tasks.desktop.input.remote_typing import RemoteTyping
     from holo_tasks.desktop.programs.launching import Launch
     from holo_tasks.desktop.programs.program import Program
-    from holo_tasks.desktop.programs.sleeping_clients import SleepInterval
     from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
     from holo_tasks.desktop.remote.remote_session import RemoteSession
     from holo_tasks.desktop.sandbox.start import Sandbox
@@ -293,8 +292,8 @@ class XSession:
         from holo_tasks.desktop.x11.grabs import held
 
         link, gate = self._link, self._gate
-        asleep = self._create_screen()
-        self._create_input(asleep)
+        note_runs = self._create_screen()
+        self._create_input(note_runs)
         gate.owner_at = lambda at: owner_at(link, at)
         lasts = self._server is None and self._order["touches"]
         self._repaint_watch = begin_watch(link, self._repaints, lambda: gate.held, lasts=lasts)
@@ -302,8 +301,8 @@ class XSession:
         gate.compared, gate.same_window = self._recent_frames.compare, self._recent_frames.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
 
-    def _create_screen(self) -> Callable[[], SleepInterval | None]:
-        """Create the parts that perceive; return the function that finds out whether all programs sleep."""
+    def _create_screen(self) -> Callable[[], None]:
+        """Create the parts that perceive; return the function that records which threads have run before an input."""
         from holo_tasks.desktop.capture.liveness_ping import Pinger
         from holo_tasks.desktop.capture.repaints import Repaints
         from holo_tasks.desktop.capture.screen import Screen
@@ -324,7 +323,7 @@ class XSession:
         # A client that waits for another machine sleeps too, although it may draw at any time.
         near = self._server is not None and not self._order["far"]
         sleepers = SleepDetector(link, self._server.process.pid, self._bus_pid, mute) if self._server and near else None
-        asleep = sleepers.look if sleepers else lambda: None
+        asleep, note_runs = (sleepers.look, sleepers.note_runs) if sleepers else (lambda: None, lambda: None)
         reader = self._bus_reader or BusReader(named_by(link, asked_for=self._order["accessibility"]))
         self._elements = Elements(link, reader, repaints, self.vault, lambda: self._bound.box)
         work = (
@@ -333,11 +332,11 @@ class XSession:
             self._known_repainting_boxes,
         )
         self._settled_screen = SettledScreen(
-            self._screen, repaints, self._pinger, settle, gate, lambda: stacked(link), asleep, *work
+            self._screen, repaints, self._pinger, settle, gate, lambda: stacked(link), asleep, *work, note_runs
         )
-        return asleep
+        return note_runs
 
-    def _create_input(self, asleep: Callable[[], SleepInterval | None]) -> None:
+    def _create_input(self, note_runs: Callable[[], None]) -> None:
         """Create the parts that send input, for the agent and for a person. They use those of `_create_screen`."""
         from holo_tasks.desktop.fields.changed_field import Fields
         from holo_tasks.desktop.fields.focused_field import FocusedField
@@ -359,7 +358,7 @@ class XSession:
         glance = PointChecker(link, self._screen, pulse, repaints, gate)
         authority, direct = Path(os.environ["XAUTHORITY"]), DirectPress(link, pulse, gate)
         self._pointer = Pointer(
-            self._display, authority, gate, glance, direct, partial(double_click_limits, link), asleep
+            self._display, authority, gate, glance, direct, partial(double_click_limits, link), note_runs
         )
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
         if self._server is not None and not self._order["far"]:

@@ -16,6 +16,7 @@ import xcffib.xtest
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.visible_text import one_line
+from holo_tasks.desktop.x11.lean_core import LeanCore
 
 ANY = 0  # AnyPropertyType
 LONGEST_NAME = 80
@@ -43,6 +44,7 @@ class XConnection:
         self.display = display
         try:
             self.conn: Any = xcffib.connect(display=display)
+            self.conn.core = LeanCore(self.conn)
             self.setup: Any = self.conn.get_setup()
         except xcffib.ConnectionException:
             raise DesktopFailed(

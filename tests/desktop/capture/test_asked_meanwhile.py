@@ -33,6 +33,8 @@ class Told:
         self.sleeps, self.log = sleeps, list[str]()
         self.drawn = [Repaint(time.monotonic_ns(), BOX)] if draws else []
         self.as_taken: Callable[[], None] = lambda: None
+        self.late: list[Repaint] = []
+        self.log_at_check: list[str] = []
 
     def take(self) -> Picture:
         self.log.append("picture")
@@ -41,6 +43,10 @@ class Told:
 
     def latest(self) -> list[Repaint]:
         return list(self.drawn)
+
+    def catch_up(self) -> None:
+        self.drawn += self.late
+        self.late = []
 
     def compare(self) -> None: ...
     def check(self) -> None: ...
@@ -53,6 +59,7 @@ class Told:
 
     def asleep(self) -> SleepInterval | None:
         """Return whether programs sleep. A request for elements wakes them."""
+        self.log_at_check = [*self.log]
         if self.sleeps is None:
             return None
         awake = "asks" in self.log
@@ -87,6 +94,24 @@ def test_a_picture_during_a_repaint_is_taken_again(sleeps: bool | None) -> None:
     told.as_taken = drawn_on
     assert told.look().settled
     assert told.log.count("picture") == 2
+
+
+def test_a_repaint_that_is_reported_only_after_the_picture_is_noticed() -> None:
+    told = Told(sleeps=True)
+
+    def drawn_on() -> None:
+        told.as_taken = lambda: None
+        told.late = [Repaint(time.monotonic_ns(), BOX)]
+
+    told.as_taken = drawn_on
+    assert told.look().settled
+    assert told.log.count("picture") == 2
+
+
+def test_sleep_is_not_checked_after_the_picture_of_a_screen_that_was_not_drawn_on() -> None:
+    told = Told(sleeps=True)
+    assert told.look().settled
+    assert "picture" not in told.log_at_check
 
 
 def test_elements_are_read_ahead_once_for_each_picture() -> None:

@@ -294,7 +294,7 @@ def test_carets_and_self_repainting_areas_do_not_count_as_answers():
 
 
 def test_a_hidden_process_list_is_read_in_full(monkeypatch, tmp_path):
-    monkeypatch.setattr(process_tree, "Path", lambda told: tmp_path / "not there")
+    monkeypatch.setattr(process_tree, "PROC", str(tmp_path / "not there"))
     assert process_tree.newest_process() is None
     with subprocess.Popen(["sleep", "60"]) as child:
         assert child.pid in process_tree.ProcessTree().pids()
