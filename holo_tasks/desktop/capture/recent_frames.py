@@ -50,7 +50,6 @@ PATIENCE_S, NAP_S = 1.5, 0.05
 """Longest wait until a screen looks as before, and the pause between looks. A blinking caret shows half of the time."""
 HOLD_S = 3.0
 """Longest wait in total while a place may soon count as self-repainting. Without such a place ``PATIENCE_S`` holds."""
-VIEWABLE = 2
 SPARSE = 4
 """Of this many rows, one is in the checksum of a picture."""
 
@@ -310,25 +309,9 @@ def _unreadable_columns(before: Sighting, looks: Sequence[Mapping[Box, Image.Ima
 
 
 def arrangement(link: XConnection) -> WindowStack:
-    """Return the visible children of the root window, lowest first, and the one with the focus.
-
-    All requests are sent before the first reply is waited for.
-    """
-    core = link.conn.core
-    asked = [
-        (window, core.GetWindowAttributes(window), core.GetGeometry(window))
-        for window in core.QueryTree(link.root).reply().children
-    ]
-    panes = []
-    for window, attributes, geometry in asked:
-        try:
-            shown, place = attributes.reply().map_state == VIEWABLE, geometry.reply()
-        except Refused:
-            continue
-        if shown:
-            border = 2 * place.border_width
-            panes.append(StackedWindow(window, Box(place.x, place.y, place.width + border, place.height + border)))
-    return WindowStack(tuple(panes), top_at(link, None))
+    """Return the visible children of the root window, lowest first, and the one with the focus."""
+    panes = tuple(StackedWindow(child.window, child.box) for child in link.root_children())
+    return WindowStack(panes, top_at(link, None))
 
 
 def top_at(link: XConnection, at: Point | None) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import re
 import signal
 import stat
 import struct
@@ -27,7 +28,7 @@ from holo_tasks.desktop.programs.window_owners import clients
 from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent_pid
 from holo_tasks.desktop.x11.socket_peers import Peers
 from holo_tasks.desktop.x11.x_connection import XConnection
-from holo_tasks.machine.proc import process, read_small, stat_of, state_of, status_of
+from holo_tasks.machine.proc import process, read_small, stat_of, state_of
 
 MILLISECONDS, TIMESPEC, FUTEX, CHILDREN = range(4)
 _X86_64 = {
@@ -68,6 +69,8 @@ WAITABLE_FILE_SYSTEMS = {
 MOST_SOCKETS = 8
 """Most sockets of a process without those to the X server. A process with more belongs to a large group of processes,
 and checking the whole group takes longer than waiting."""
+CAUGHT = re.compile(rb"\nSigCgt:\s*([0-9a-f]+)\n")
+"""The signals that a process handles, in its status."""
 INOTIFY = "anon_inode:inotify"
 START_TIME = 19
 """Index of a thread's start time in /proc/…/stat, counted behind its name."""
@@ -245,7 +248,8 @@ def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:
     because it draws nothing.
     """
     timers = process(pid) / "timers"
-    if int(status_of(process(pid))["SigCgt"], 16) & ALARMS or (timers.exists() and timers.read_bytes()):
+    caught = CAUGHT.search(read_small(f"/proc/{pid}/status"))
+    if caught is None or int(caught[1], 16) & ALARMS or (timers.exists() and timers.read_bytes()):
         raise SleepUnknown
     found = set()
     for entry in os.scandir(f"/proc/{pid}/fd"):

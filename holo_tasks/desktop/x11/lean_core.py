@@ -156,31 +156,31 @@ class Cookie:
 class LeanCore(xcffib.xproto.xprotoExtension):  # type: ignore[misc]  # it has no types
     """The core requests of X. The methods below replace those of xcffib, with the same names."""
 
-    def QueryTree(self, window: int) -> Cookie:  # noqa: N802
+    def QueryTree(self, window: int) -> Cookie:
         """Ask for the parent and the children of a window."""
         return self._ask(_TREE, _OF_WINDOW.pack(window), _tree)
 
-    def GetWindowAttributes(self, window: int) -> Cookie:  # noqa: N802
+    def GetWindowAttributes(self, window: int) -> Cookie:
         """Ask for a window's class and whether it is shown."""
         return self._ask(_ATTRIBUTES, _OF_WINDOW.pack(window), _attributes)
 
-    def GetGeometry(self, drawable: int) -> Cookie:  # noqa: N802
+    def GetGeometry(self, drawable: int) -> Cookie:
         """Ask for the place of a window."""
         return self._ask(_GEOMETRY, _OF_WINDOW.pack(drawable), lambda raw: Geometry(*_PLACE.unpack_from(raw)))
 
-    def GetProperty(self, delete: bool, window: int, name: int, kind: int, offset: int, length: int) -> Cookie:  # noqa: N802
+    def GetProperty(self, delete: bool, window: int, name: int, kind: int, offset: int, length: int) -> Cookie:
         """Ask for a property of a window. ``offset`` and ``length`` are in units of four bytes."""
         return self._ask(_PROPERTY, _OF_PROPERTY.pack(delete, window, name, kind, offset, length), _property)
 
-    def QueryPointer(self, window: int) -> Cookie:  # noqa: N802
+    def QueryPointer(self, window: int) -> Cookie:
         """Ask where the pointer is, and what is pressed."""
         return self._ask(_POINTER, _OF_WINDOW.pack(window), lambda raw: Pointed(*_POINTED.unpack_from(raw)))
 
-    def TranslateCoordinates(self, source: int, target: int, x: int, y: int) -> Cookie:  # noqa: N802
+    def TranslateCoordinates(self, source: int, target: int, x: int, y: int) -> Cookie:
         """Ask where a point of one window is in another."""
         return self._ask(_TRANSLATE, _OF_POINT.pack(source, target, x, y), lambda raw: Moved(*_MOVED.unpack_from(raw)))
 
-    def GetInputFocus(self) -> Cookie:  # noqa: N802
+    def GetInputFocus(self) -> Cookie:
         """Ask for the window with the input focus."""
         return self._ask(_FOCUS, _OF_NOTHING.pack(), lambda raw: Focus(raw[1], _FOCUSED.unpack_from(raw)[0]))
 

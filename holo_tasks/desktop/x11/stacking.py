@@ -16,7 +16,6 @@ from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.programs.window_owners import owner_by
 from holo_tasks.desktop.x11.x_connection import Refused, XConnection
 
-VIEWABLE, INPUT_ONLY = 2, 2
 DEPTH_WITH_ALPHA = 32
 """A window with this depth in bits may be transparent."""
 Stacked = dict[int, OnScreen]
@@ -50,16 +49,17 @@ def stacked(link: XConnection) -> Stacked:
 def child_boxes(link: XConnection) -> dict[int, tuple[Box, bool]]:
     """Return for each child of the root window, lowest first, its box and whether it hides the windows below it."""
     shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
-    core = link.conn.core
-    # All requests are sent before the first reply is waited for. Most children of the root window are invisible.
-    reply = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
-    seen = [window for window, asked in reply if _is_seen(_reply(asked))]
-    where = [(each, core.GetGeometry(each), shapes and shapes.QueryExtents(each)) for each in seen]
+    # All requests are sent before the first reply is waited for.
+    asked = [
+        (child, shapes and shapes.QueryExtents(child.window)) for child in link.root_children() if not child.input_only
+    ]
     found = {}
-    for window, *answers in where:
-        place = _place(*(_reply(each) for each in answers))
-        if place is not None:
-            found[int(window)] = place
+    for child, cookie in asked:
+        try:
+            shaped = bool(cookie and cookie.reply().bounding_shaped)
+        except Refused:
+            continue  # closed meanwhile
+        found[child.window] = child.box, child.depth != DEPTH_WITH_ALPHA and not shaped
     return found
 
 
@@ -77,27 +77,6 @@ def windows_between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
         owners = dict.fromkeys(owner for seen in both for owner in seen.owners)
         found.append(OnScreen(Box.around([seen.box for seen in both]), tuple(owners), solid=False))
     return tuple(found)
-
-
-def _is_seen(attributes: Any) -> bool:
-    return attributes is not None and attributes.map_state == VIEWABLE and attributes._class != INPUT_ONLY
-
-
-def _place(geometry: Any, shape: Any) -> tuple[Box, bool] | None:
-    """Return a window's box with its border, and whether it hides the windows below; ``None`` if it is gone."""
-    if geometry is None:
-        return None
-    border = 2 * geometry.border_width
-    box = Box(geometry.x, geometry.y, geometry.width + border, geometry.height + border)
-    return box, geometry.depth != DEPTH_WITH_ALPHA and not (shape is not None and shape.bounding_shaped)
-
-
-def _reply(cookie: Any) -> Any:
-    """Return the server's reply; ``None`` without a request, or if the window is gone."""
-    try:
-        return cookie and cookie.reply()
-    except Refused:
-        return None
 
 
 def _window_and_descendants(link: XConnection, window: int) -> list[int]:

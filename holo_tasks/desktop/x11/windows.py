@@ -59,22 +59,12 @@ def windows(link: XConnection) -> list[Window]:
 
 def shown_windows(link: XConnection) -> list[int]:
     """List the children of the root window that are mapped, on the screen and at least ``LEAST`` pixels large."""
-    from holo_tasks.desktop.x11.x_connection import Refused
-
-    size, core, found = link.size(), link.conn.core, []
-    # All requests are sent before the first reply is waited for.
-    asked = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
-    for window, cookie in asked:
-        try:
-            attributes = cookie.reply()
-            if attributes.map_state != 2 or attributes._class == 2:  # viewable; not input-only
-                continue
-            area = box(link, window)
-        except Refused:
-            continue
+    size, found = link.size(), list[int]()
+    for child in link.root_children():
+        area = child.inside
         on_screen = area.left < size.width and area.top < size.height and area.right > 0 and area.bottom > 0
-        if on_screen and area.width >= LEAST and area.height >= LEAST:
-            found.append(int(window))
+        if not child.input_only and on_screen and area.width >= LEAST and area.height >= LEAST:
+            found.append(child.window)
     return found
 
 

@@ -17,6 +17,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.visible_text import one_line
 from holo_tasks.desktop.x11.lean_core import LeanCore
+from holo_tasks.desktop.x11.root_children import Child, RootChildren, mapped_children
 
 ANY = 0  # AnyPropertyType
 LONGEST_NAME = 80
@@ -54,6 +55,7 @@ class XConnection:
         self.root: int = self.screen.root
         self._atoms: dict[str, int] = {}
         self._extensions: dict[str, bool] = {}
+        self._children = RootChildren(lambda: XConnection(display))
         self.alone = False
         """Whether we have grabbed the server, so that the requests of all other clients wait."""
 
@@ -103,6 +105,12 @@ class XConnection:
         geometry = self.conn.core.GetGeometry(self.root).reply()
         return Size(geometry.width, geometry.height)
 
+    def root_children(self) -> tuple[Child, ...]:
+        """Return the mapped children of the root window as they are now, lowest first."""
+        if self.alone:  # while the server is grabbed, no other connection gets a reply
+            return mapped_children(self)
+        return self._children.read()
+
     def pointer(self) -> Point:
         """Return the position of the pointer."""
         reply = self.conn.core.QueryPointer(self.root).reply()
@@ -144,4 +152,5 @@ class XConnection:
 
     def close(self) -> None:
         """Close the connection."""
+        self._children.close()
         self.conn.disconnect()

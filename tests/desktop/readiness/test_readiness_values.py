@@ -338,6 +338,7 @@ def test_processes_from_before_a_wrap_of_the_numbers_are_not_checked(monkeypatch
     monkeypatch.setattr(process_tree, "newest_process", lambda: newest)
     monkeypatch.setattr(process_tree, "descendants", lambda root: [])
     monkeypatch.setattr(process_tree.os, "listdir", lambda folder: listed)
+    monkeypatch.setattr(process_tree, "MOST_TRIED", 0)
     monkeypatch.setattr(process_tree, "parent_pid", lambda pid: checked.append(pid) or 0)
     tree = process_tree.ProcessTree()
     tree.pids(), tree.pids()
