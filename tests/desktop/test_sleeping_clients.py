@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import subprocess
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,8 @@ import pytest
 from holo_tasks.core.input.gestures import Click
 from holo_tasks.core.screen.geometry import Point, Size
 from holo_tasks.desktop import Settle, VirtualDesktop, processes
-from holo_tasks.desktop.programs.sleeping_clients import WAITS
+from holo_tasks.desktop.programs import sleeping_clients
+from holo_tasks.desktop.programs.sleeping_clients import WAITS, SleepDetector
 from holo_tasks.desktop.readiness.process_tree import parent_pid
 
 APPS = Path(__file__).parent.parent / "apps"
@@ -28,6 +32,7 @@ WATCHED = Settle(quiet_s=1.0)
 ENDLESS = Settle(quiet_s=60, first_change_s=60, cap_s=10)
 """With these settings, a screen is only settled if its programs are known to be done."""
 
+SLEEP_NS = 10_000_000_000
 QUIET = Settle(quiet_s=0.12)
 
 
@@ -129,6 +134,37 @@ async def test_a_timer_is_awaited_only_within_the_usual_quiet_time(probe, color)
     frame = await after_click(probe("later", "after", 600), Settle(quiet_s=60, cap_s=10))
     assert frame.settled
     assert color(frame, SPOT) != GREEN
+
+
+@pytest.mark.usefixtures("tells")
+def test_runs_noted_before_an_input_tell_when_a_thread_fell_asleep(monkeypatch):
+    """Without the note, the time-out of a new sleep would be counted from the check before."""
+    nap = [sys.executable, "-c", "import select, sys\nfor line in sys.stdin:\n select.select([], [], [], 0.2)\n"]
+    with subprocess.Popen(["sleep", "60"]) as server, subprocess.Popen(nap, stdin=subprocess.PIPE) as program:
+        connected = Counter({os.getpid(): 1, program.pid: 0})
+        monkeypatch.setattr(sleeping_clients, "clients", lambda link: connected)
+
+        def wake(pid, thread, since_ns=None):
+            return since_ns + SLEEP_NS if pid == program.pid else math.inf
+
+        monkeypatch.setattr(sleeping_clients, "_earliest_wake", wake)
+        detector = SleepDetector(None, server.pid)
+        before = detector.look()
+        assert before is not None
+        runs = sleeping_clients._run_counts(program.pid)
+        time.sleep(0.3)
+        noted_ns = time.monotonic_ns()
+        detector.note_runs()
+        assert program.stdin is not None
+        program.stdin.write(b"\n")
+        program.stdin.flush()
+        while sleeping_clients._run_counts(program.pid) == runs:
+            time.sleep(0.01)
+        found = detector.look()
+        assert found is not None
+        assert noted_ns + SLEEP_NS <= found.until_ns <= time.monotonic_ns() + SLEEP_NS
+        server.kill()
+        program.kill()
 
 
 async def test_a_client_from_elsewhere_may_draw_at_any_time(probe, x_client):

@@ -75,7 +75,8 @@ class Keyboard:
 
         Restores the locks afterwards.
         """
-        self.layout = self.read()
+        if (now := self.read()) != self.layout:  # usually it is the same, and its strokes are known
+            self.layout = now
         group = self.layout.best_group()
         self._strokes = self.layout.strokes(group)
         before = self._state()

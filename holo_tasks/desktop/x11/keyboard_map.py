@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 ASCII = frozenset(range(0x20, 0x7F))
 
@@ -27,8 +28,15 @@ class Layout:
     first: int
     rows: Sequence[Sequence[int]]
 
-    def strokes(self, group: int) -> dict[int, Stroke]:
+    def strokes(self, group: int) -> Mapping[int, Stroke]:
         """Return the stroke for each keysym while ``group`` (0 or 1) is in force."""
+        return self._groups[group]
+
+    @cached_property
+    def _groups(self) -> tuple[Mapping[int, Stroke], Mapping[int, Stroke]]:
+        return self._strokes_of(0), self._strokes_of(1)
+
+    def _strokes_of(self, group: int) -> dict[int, Stroke]:
         found: dict[int, Stroke] = {}
         for index, row in enumerate(self.rows):
             levels = row[2 * group : 2 * group + 2]

@@ -9,15 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import xcffib
 import xcffib.xproto
 
 from holo_tasks.core.screen.geometry import Box
-
-if TYPE_CHECKING:
-    from holo_tasks.desktop.x11.x_connection import XConnection
 
 VIEWABLE, INPUT_ONLY = 2, 2
 _CHANGES = (
@@ -33,6 +30,16 @@ _CHANGES = (
 """Events of everything that `Child` describes, by the X protocol."""
 MOST_TURNS = 4
 """Most readings in a row while windows change."""
+
+
+class Link(Protocol):
+    """What is needed of `x_connection.XConnection`."""
+
+    conn: Any
+    root: int
+
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +60,9 @@ class RootChildren:
     reply to a later request. So one round trip shows whether the last reading is still right.
     """
 
-    def __init__(self, connect: Callable[[], XConnection]) -> None:
+    def __init__(self, connect: Callable[[], Link]) -> None:
         self._connect = connect
-        self._link: XConnection | None = None
+        self._link: Link | None = None
         self._known: tuple[Child, ...] | None = None
         self._turn = threading.Lock()
 
@@ -81,7 +88,7 @@ class RootChildren:
                 self._link.close()
                 self._link = None
 
-    def _changed(self, link: XConnection) -> bool:
+    def _changed(self, link: Link) -> bool:
         """Take in the events so far; return whether one reports a change."""
         found = False
         while True:
@@ -95,7 +102,7 @@ class RootChildren:
             found = found or isinstance(event, _CHANGES)
 
 
-def mapped_children(link: XConnection) -> tuple[Child, ...]:
+def mapped_children(link: Link) -> tuple[Child, ...]:
     """Ask the X server for the mapped children of the root window, lowest first.
 
     All requests are sent before the first reply is waited for. Windows that close meanwhile are left out.

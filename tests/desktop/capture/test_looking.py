@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
-from xcffib.xproto import EventMask
+from xcffib.xproto import RECTANGLE, EventMask
 
 from holo_tasks.core.input.gestures import Click, Move, Pause
 from holo_tasks.core.screen.geometry import Point, Size
@@ -123,3 +125,21 @@ async def test_without_damage_pictures_are_compared(x_server, probe, color, mode
     async with desktop:
         frame = await clicked(desktop, color)
     assert color(frame, SPOT) == GREEN
+
+
+def test_after_catching_up_all_earlier_repaints_are_recorded(x_server, monkeypatch):
+    display, authority = x_server("Xvfb", "-screen", "0", "320x240x24")
+    monkeypatch.setenv("XAUTHORITY", str(authority))
+    repaints, link = Repaints(display, lambda: None), XConnection(display)
+    core, window, context = link.conn.core, link.conn.generate_id(), link.conn.generate_id()
+    core.CreateWindow(24, window, link.root, 0, 0, 320, 240, 0, 1, 0, 0, [])
+    core.MapWindow(window)
+    core.CreateGC(context, window, 0, [])
+    repaints.also = lambda area: time.sleep(0.0005)  # as if the thread got no CPU
+    for turn in range(5):
+        before = len(repaints.latest())
+        for x in range(20):
+            core.PolyFillRectangle(window, context, 1, [RECTANGLE.synthetic(10 * x, 10 * turn, 5, 5)])
+        link.sync()
+        repaints.catch_up()
+        assert len(repaints.latest()) - before >= 20
