@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import time
@@ -301,7 +302,10 @@ def test_a_hidden_process_list_is_read_in_full(monkeypatch, tmp_path):
         child.kill()
 
 
-def test_new_processes_are_found_by_their_numbers_without_threads():
+@pytest.mark.parametrize("kernel", ["as it is", "without pidfd_open"])
+def test_new_processes_are_found_by_their_numbers_without_threads(monkeypatch, kernel):
+    if kernel != "as it is":
+        monkeypatch.setattr(process_tree.os, "pidfd_open", lambda pid: os.open("/not/there", os.O_RDONLY))
     tree = process_tree.ProcessTree()
     tree.pids(), tree.pids()
     with subprocess.Popen([sys.executable, "-c", THREADED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
@@ -312,6 +316,21 @@ def test_new_processes_are_found_by_their_numbers_without_threads():
         assert thread not in found
         parent.communicate()
     assert not {parent.pid, child} & set(tree.pids())
+
+
+def test_a_process_has_ended_before_it_is_waited_for_and_its_number_may_be_used_again():
+    ends = process_tree.ProcessEnds()
+    with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["sleep", "60"]) as other:
+        pids = [one.pid, other.pid]
+        assert ends.without_ended(pids) == pids
+        one.kill()
+        os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+        ends._open[other.pid] = os.dup(ends._open[one.pid])  # as if its number was that of an ended process
+        ends._poll.register(ends._open[other.pid], select.POLLIN)
+        assert ends.without_ended(pids) == [other.pid]
+        assert not ends._open, "no descriptor is left of the ended one"
+        assert ends.without_ended([other.pid]) == [other.pid]
+        other.kill()
 
 
 @pytest.mark.parametrize(("seconds", "searches"), [(0.1, 0), (60, 1)])
