@@ -46,9 +46,11 @@ def day_of(tree: ElementTree, element: Element) -> CalendarDay | None:
         month = _month_in(sorted(days, key=lambda each: each.id))
         if element not in month:
             return None
-        shown = [each.box for each in days if each.on_screen]
-        headers = dict.fromkeys(_headers([each.box for each in above[place:]], min(box.top for box in shown)))
-        return CalendarDay(month.index(element) + 1, len(month), tuple(headers)) if shown else None
+        top = min((each.box.top for each in days if each.on_screen), default=None)
+        if top is None:
+            return None
+        headers = dict.fromkeys(_headers([each.box for each in above[place:]], top))
+        return CalendarDay(month.index(element) + 1, len(month), tuple(headers))
     return None
 
 

@@ -39,3 +39,8 @@ def test_the_header_is_above_the_days_also_if_some_of_them_are_out_of_view() -> 
     assert found is not None
     assert [(box.top, box.bottom) for box in found.headers] == [(40, 80), (0, 80)]
     assert day_of(tree, tree.elements[2]) is None, "the other 30 is out of view"
+
+
+def test_a_calendar_out_of_view_has_no_day() -> None:
+    tree = calendar_of(MONTH, shown=0)
+    assert day_of(tree, tree.elements[10]) is None
