@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import permutations, product
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _AMOUNT = re.compile(r"-?(\d+\.\d\d|\d{4,18})")
 _DATE_TOKENS = re.compile("dddd|ddd|YYYY|YY|MMMM|MMM|MM|M|DD|Do|D")
@@ -110,12 +111,23 @@ def day_and_month(text: str, value: str) -> tuple[str, str]:
 def months_in(text: str) -> list[tuple[str, ...]]:
     """Return the years and the months of a text such as ``Nov 2026``, or an empty list if it lacks one of the two.
 
-    A month may be short. OCR may join a month and a year.
+    OCR may join a month and a year. One month must be in full or next to a year, because *mar* is a day of the week in
+    other languages.
     """
-    words = re.findall(r"[A-Za-z]+|\d+", text)
+    words = re.findall(r"[^\W\d_]+|\d+", text)
     months = {name for word in words for name in MONTH_NAMES if word.casefold() in (name[:3].lower(), name.lower())}
-    years = {word for word in words if re.fullmatch(r"(19|20)\d\d", word)}
-    return [tuple(sorted(years)), tuple(sorted(months))] if years and months else []
+    years = {word for word in words if _YEAR.fullmatch(word)}
+    is_sure = any(len(word) > 3 and word.title() in months for word in words) or _has_short_month(words)
+    return [tuple(sorted(years)), tuple(sorted(months))] if years and is_sure else []
+
+
+def _has_short_month(words: Sequence[str]) -> bool:
+    """Return whether the word right before a year, or without one the word after it, is the short name of a month."""
+    for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
+        month = before if before.isalpha() else after
+        if _YEAR.fullmatch(word) and any(month.title() == name[:3] for name in MONTH_NAMES):
+            return True
+    return False
 
 
 def days_of_month(text: str) -> int:
