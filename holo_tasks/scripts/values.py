@@ -14,7 +14,7 @@ from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.steps_and_targets import ElementTarget, Shown
 from holo_tasks.scripts.value_formats import formatted
 from holo_tasks.vision.element_check import agrees
-from holo_tasks.vision.screen_text import GOES_ON, FilledLabel, Sight, plain
+from holo_tasks.vision.screen_text import GOES_ON, FilledLabel, Sight, may_be_misread, plain
 
 Value: TypeAlias = str | int | bool | None
 
@@ -155,8 +155,12 @@ def _reported_matches(pattern: re.Pattern[str], sight: Sight) -> set[str]:
 
 
 def _is_misread(text: str, read: str) -> bool:
-    """Return whether OCR read a text with at most one letter more or less. More letters may be a word such as *not*."""
-    return abs(len(plain(text)) - len(plain(read))) <= 1 and agrees(text, read)
+    """Return whether OCR read a text with one letter more or less, or with letters that look alike.
+
+    More letters may be a word such as *not*. Another letter may make one, as in *now*.
+    """
+    more = abs(len(plain(text)) - len(plain(read)))
+    return agrees(text, read) and (more == 1 or (more == 0 and may_be_misread(text, read)))
 
 
 def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value], sight: Sight) -> str | None:
