@@ -28,7 +28,7 @@ from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.value_formats import day_and_month, days_of_month, formatted
 from holo_tasks.scripts.values import PLACEHOLDER, Value
-from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON, fit
+from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON, fit_pressed
 from holo_tasks.vision.screen_text import Sight, matches, plain
 
 Action = dict[str, Any]
@@ -258,7 +258,7 @@ def _may_be(text: str, name: str) -> bool:
     """
     one, other, shown = plain(text), plain(name), shown_part(text)
     begins = bool(shown) and other.startswith(shown)
-    return begins or one in other or other in one or fit(name, text) >= MISREAD
+    return begins or one in other or other in one or fit_pressed(name, text) >= MISREAD
 
 
 def actions_of(step: RecordedStep, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:

@@ -28,6 +28,7 @@ from holo_tasks.vision.screen_text import (
     digits,
     in_reading_order,
     likeness,
+    may_be_misread,
     on_row,
     plain,
     without_icon,
@@ -179,7 +180,8 @@ class ElementCheck:
         if contradicts_name(element, read := _text(lines), self._others(frame, tree, element, read), also):
             lines = self.lines(frame, element.box, room=True)  # OCR reads a text at the edge better with space around
             read = _text(lines)
-            if not any(agrees(text, read) for text in _texts(element)) or contradicts_name(
+            fits = fit_pressed if element.role in PRESSED else fit
+            if not any(fits(text, read) >= LIKENESS for text in _texts(element)) or contradicts_name(
                 element, read, self._others(frame, tree, element, read), also
             ):
                 is_there = self._begins_left(frame, tree, element) or self._is_after_icon(frame, tree, element)
@@ -441,7 +443,8 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
     if element.role == "cell":
         read = _AFTER_ELLIPSIS.split(read)[0]
     shows = element.role in WRITTEN_ON and bool(element.name)
-    own = max(fit(text, read) for text in (*_texts(element), also))
+    fits = fit_pressed if element.role in PRESSED else fit
+    own = max(fits(text, read) for text in (*_texts(element), also))
     if element.role in IN_LISTS and own < LIKENESS:
         own = max(_fit_cut_off(text, read) for text in _texts(element))
     if own >= LIKENESS:
@@ -450,15 +453,20 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
 
 
 def _fit_cut_off(name: str, read: str) -> float:
-    """Return from 0 to 1 how well a text with an ellipsis fits the beginning of a name of which OCR lost a letter."""
+    """Return from 0 to 1 how well a text with an ellipsis fits the beginning of a name.
+
+    OCR may have lost one letter of it, or taken one for a letter that looks alike. More letters may be a word such as
+    *un*, and the name of another item.
+    """
     wanted, seen = plain(name), plain(read)
-    if not _CUT_OFF.search(read) or len(seen) < SHORT:
+    if not _CUT_OFF.search(read) or not SHORT <= len(seen) <= len(wanted):
         return 0.0
-    heads = {wanted[: len(seen) + more] for more in (-1, 0, 1)} if len(wanted) >= len(seen) else set()
-    ratios = (
-        SequenceMatcher(None, head, seen, autojunk=False).ratio() for head in heads if digits(head) == digits(seen)
+    head, longer = wanted[: len(seen)], wanted[: len(seen) + 1]
+    lacks_one = any(
+        longer[:place] + longer[place + 1 :] == seen for place, sign in enumerate(longer) if not sign.isdigit()
     )
-    return min(0.94, max(ratios, default=0.0))
+    is_alike = digits(head) == digits(seen) and may_be_misread(head, seen)
+    return 0.94 if lacks_one or is_alike else 0.0
 
 
 def _day_in(name: str) -> str:
@@ -497,11 +505,8 @@ def fit(name: str, read: str) -> float:
         or (len(wanted) >= SHORT and not digits(wanted) and seen[1:] == wanted)
     ):
         return 0.95
-    bare = without_icon(read)
-    if plain(bare) == wanted:
+    if plain(without_icon(read)) == wanted:
         return 0.97
-    if plain(bare.replace("Q", "O")) == plain(name.replace("Q", "O")):
-        return 0.95  # the line below a letter that is a shortcut makes a Q of an O
     if digits(wanted) != digits(seen):
         return 0.0
     matcher = SequenceMatcher(None, wanted, seen, autojunk=False)
@@ -511,6 +516,15 @@ def fit(name: str, read: str) -> float:
     if min(len(wanted), len(seen)) >= SHORT:
         return ratio
     return max(ratio, LIKENESS) if ratio >= SHORT_LIKENESS and len(wanted) == len(seen) else 0.0
+
+
+def fit_pressed(name: str, read: str) -> float:
+    """Return from 0 to 1 how well a text fits the name on a button or a similar control.
+
+    The line below a letter that is a shortcut makes a Q of an O. A key in a list has no shortcut.
+    """
+    with_line = plain(without_icon(read).replace("Q", "O")) == plain(name.replace("Q", "O")) != ""
+    return max(fit(name, read), 0.95 if with_line else 0.0)
 
 
 def _alike(text: str) -> str:

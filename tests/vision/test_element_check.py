@@ -437,7 +437,11 @@ def test_a_text_after_an_icon_contradicts_the_name_of_another_row() -> None:
         ("Dorn Stop", "Dorn Sho..", ("Dorn Shop",), True),
         ("Berg 2024 A", "Berg 202...", (), False),
         ("Berg 2024 A", "Berg 207...", (), True),  # digits differ
+        ("Berg 2024 A", "Berg 204...", (), True),  # a digit is missing
         ("Berg Bank", "Bar...", (), True),  # too short
+        ("Paid invoices of 2026", "Unpaid invoi...", (), True),  # more letters, which reverse the meaning
+        ("Olna Reis, London", "Olga Reis, Lo...", (), True),  # a letter that does not look alike
+        ("Alma Reis, London", "Alma Rels, Lo...", (), False),  # a letter that does
     ],
 )
 def test_the_beginning_of_a_cell_may_lack_a_letter(
@@ -452,3 +456,8 @@ def test_the_line_below_a_shortcut_letter_makes_a_q_of_an_o() -> None:
     assert not contradicts_name(button, "企QK", ("Cancel",))
     assert contradicts_name(button, "企QK", ("QK",))
     assert contradicts_name(button, "企QN", ())
+
+
+def test_a_key_in_a_list_has_no_shortcut() -> None:
+    cell = tree_of(("cell", "AO-17", FIELD)).elements[1]
+    assert contradicts_name(cell, "AQ-17", ())
