@@ -47,7 +47,7 @@ def test_a_part_of_a_phrase_is_no_value(texts: list[str], value: int | None) -> 
         ("Order 5 was not changed successfully.", None),
         ("", None),
     ],
-    ids=["a letter looks alike", "another letter", "a letter is missing", "another number", "another word", "nothing there"],
+    ids=["alike", "another letter", "a letter is missing", "another number", "another word", "nothing there"],
 )
 def test_a_message_that_ocr_misread_is_taken_from_the_program(read: str, value: str | None) -> None:
     place = Box(300, 100, 240, 18)
