@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from holo_tasks.core.elements.elements import SHOWING, Element
@@ -22,7 +22,10 @@ def with_drawn_areas(made: Sequence[Element], first: int) -> list[Element]:
     a name, in a label, with no other control counts. A check box or a radio button may have no size at all.
     """
     tiny = [each for each in made if each.role in CONTROLS and (each.box.area or each.role in SIGNS) and _is_tiny(each)]
-    areas = {each.id: area for each in tiny if (area := _area_of(each, made, first)) is not None}
+    children: dict[int, list[Element]] = {}
+    for each in made if tiny else ():
+        children.setdefault(each.parent, []).append(each)
+    areas = {each.id: area for each in tiny if (area := _area_of(each, made, first, children)) is not None}
     return [_drawn(each, areas[each.id]) if each.id in areas else each for each in made]
 
 
@@ -41,7 +44,9 @@ def _is_label(element: Element, control: Element) -> bool:
     return element.role == "label" and (not element.name or bool(control.value and is_named_by_texts))
 
 
-def _area_of(control: Element, made: Sequence[Element], first: int) -> Element | None:
+def _area_of(
+    control: Element, made: Sequence[Element], first: int, children: Mapping[int, Sequence[Element]]
+) -> Element | None:
     above: list[Element] = []
     while (parent := (above[-1] if above else control).parent) >= first:
         above.append(made[parent - first])
@@ -49,9 +54,9 @@ def _area_of(control: Element, made: Sequence[Element], first: int) -> Element |
     area = next((each for each in above[: label + 1] if not _is_tiny(each)), None)
     if area is None or area.role not in AREAS or area.name:
         return None
-    inside, others = {area.id}, 0
-    for each in made[area.id - first + 1 :]:
-        if each.parent in inside:
-            inside.add(each.id)
-            others += each.role in CONTROLS and each.id != control.id
-    return None if others else area
+    inside = [*children.get(area.id, ())]
+    for each in inside:
+        if each.role in CONTROLS and each.id != control.id:
+            return None
+        inside.extend(children.get(each.id, ()))
+    return area

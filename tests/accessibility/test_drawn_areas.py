@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -68,3 +69,15 @@ def test_a_check_box_without_a_size_is_where_its_label_is(role: str, area: Box, 
     made = [*made[:1], replace(made[1], box=area), replace(made[2], box=area), hidden]
     found = with_drawn_areas(made, 10)[3]
     assert (found.box == AREA and found.on_screen) is is_drawn
+
+
+def test_a_page_with_thousands_of_hidden_check_boxes_is_read_fast() -> None:
+    """Each look at the page does this, so its time must not grow with the square of their number."""
+    made: list[Element] = []
+    for number in range(6_000):
+        boxes = element("label", "", AREA, parent=-1), element("check box", "", NOWHERE, parent=2 * number)
+        made += [replace(each, id=2 * number + place) for place, each in enumerate(boxes)]
+    began_s = time.process_time()
+    found = with_drawn_areas(made, 0)
+    assert time.process_time() - began_s < 0.3
+    assert all(each.box == AREA for each in found)
