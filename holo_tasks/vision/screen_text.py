@@ -38,6 +38,8 @@ WORDS_APART = 0.9
 """Largest distance between words of one text, in heights of the line. Typewriter fonts have wide gaps."""
 LEAST_BEFORE_DOTS = 3
 """Fewest letters that OCR must read before the dots of a label if it lost one letter there."""
+MOST_JOINED = 8
+"""Most lines in which a label is searched as a piece. The rows of a table may have it, too."""
 OVERLAP = 0.5
 """Share of the height by which boxes of two words may overlap, because OCR adds space around each word."""
 
@@ -127,11 +129,14 @@ class Sight:
     def find_in_lines(self, label: str) -> list[Line]:
         """Return the pieces of longer lines that are this label. OCR may join the options of a row.
 
-        Such a piece may be pressed. It is no anchor, because its line goes on beside it.
+        Such a piece may be pressed. It is no anchor, because its line goes on beside it. A label that is in many lines
+        is not searched, because OCR reads each piece again.
         """
         if not plain(label) or "*" in label:
             return []
-        joined = (line for line in self.lines if plain(label) in plain(line.text) != plain(label))
+        joined = [line for line in self.lines if plain(label) in plain(line.text) != plain(label)]
+        if len(joined) > MOST_JOINED:
+            return []
         pieces = tuple(piece for line in joined for piece in self.pieces(line))
         return replace(self, lines=pieces).find(label) if pieces else []
 

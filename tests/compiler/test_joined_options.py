@@ -13,7 +13,7 @@ from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.joined_words import _joined, _Span, pieces_of
 from holo_tasks.vision.picture_targets import with_pictures
-from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.vision.screen_text import MOST_JOINED, Line, Sight
 
 SIZE = Size(460, 120)
 ROW = Box(44, 36, 330, 30)
@@ -129,3 +129,18 @@ def test_a_name_with_a_sign_in_it_is_not_split(words: str, sign: str, count: int
     spans = [*circle, _Span(20, 80, "Fischer", 0.9), _Span(88, 100, sign, 0.9), _Span(108, 150, "Sons", 0.9)]
     found = _joined(spans, words.split(), 12)
     assert len(found if len(found) > 1 else []) == count
+
+
+def test_few_lines_are_split() -> None:
+    """OCR reads each piece. A short word may be in each row of a table."""
+    split: list[Line] = []
+
+    def pieces(line: Line) -> tuple[Line, ...]:
+        split.append(line)
+        return ()
+
+    for count, most in ((MOST_JOINED, MOST_JOINED), (MOST_JOINED + 1, 0)):
+        split.clear()
+        rows = tuple(Line(f"Order {row} paid", Box(20, 20 * row, 200, 16)) for row in range(count))
+        assert not Sight(rows, SIZE, pieces=pieces).find_in_lines("paid")
+        assert len(split) == most
