@@ -207,7 +207,7 @@ class Layers:
             await keeping.store(self.run, helped.healed if helped is not None else ())
         if isinstance(brain, PlaybookBrain):
             outcomes = tuple(brain.outcomes)
-            stored = may_have_stored(brain.rules, outcomes)
+            stored = may_have_stored(brain.rules, outcomes, None if helped is None else helped.tried)
             self.run.replayed.append(
                 FollowedPlaybook(self.walk.number, brain.playbook.name, brain.goal, outcomes, stored)
             )

@@ -40,13 +40,17 @@ def count(outcomes: Iterable[StepOutcome], outcome: Outcome) -> int:
     return sum(one.outcome == outcome for one in outcomes)
 
 
-def may_have_stored(rules: Sequence[Rule], outcomes: Iterable[StepOutcome]) -> bool:
+def may_have_stored(
+    rules: Sequence[Rule], outcomes: Iterable[StepOutcome], tried: tuple[str, int] | None = None
+) -> bool:
     """Return whether a playbook that did these steps may have stored its item.
 
     It may if it typed each text of its list, and did a step after the last one that is done only once, such as *Save*.
+    ``tried`` is the rule and the place of a step that the model began and did not finish.
     """
     steps = {(rule.id, place): (rule, action) for rule in rules for place, action in enumerate(rule.do)}
     done = [(one.rule, one.place) for one in outcomes if one.outcome != "failed"]
+    done += [] if tried is None else [tried]
     to_type = {step for step, (_, action) in steps.items() if isinstance(action, ListStep) and action.write is not None}
     if not to_type <= set(done):
         return False

@@ -65,4 +65,7 @@ def of_step(rule: str, outcome: Outcome = "fitted") -> StepOutcome:
 def test_a_step_counts_if_the_model_did_it_and_not_if_it_failed() -> None:
     rules, typed = parse_playbook(PLAIN).rules_of("enter"), [of_step(f"step-{n}") for n in (1, 2, 3)]
     assert may_have_stored(rules, [*typed, of_step("step-4", "healed")])
-    assert not may_have_stored(rules, [*typed, of_step("step-4", "failed")])
+    failed = [*typed, of_step("step-4", "failed")]
+    assert not may_have_stored(rules, failed)
+    assert may_have_stored(rules, failed, ("step-4", 0)), "the model pressed something for it"
+    assert not may_have_stored(rules, typed[:2], ("step-3", 0))

@@ -17,7 +17,7 @@ from holo_tasks.core.errors import GaveUp, UnusableReply
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Move, Scroll, Write
 from holo_tasks.core.prompts.call_to_gesture import to_gesture
 from holo_tasks.core.prompts.step import Step
-from holo_tasks.core.prompts.tool_calls import AnswerCall, ClickCall, MacroCall, WaitCall, WriteCall
+from holo_tasks.core.prompts.tool_calls import ACTING, AnswerCall, ClickCall, MacroCall, WaitCall, WriteCall
 from holo_tasks.core.prompts.transcript import StepResult, Transcript
 from holo_tasks.core.screen.calibration import Correction
 from holo_tasks.core.screen.frame import Shot
@@ -128,6 +128,7 @@ class _StepInProgress:
     calls: int = 0
     taken: Taken | None = None
     before: Shot | None = None
+    acted: bool = False
     answering: bool = False
     pressed_on: list[Sight | None] = field(default_factory=list)
     """For each action the screen with all its texts, or ``None`` if it was no press of the left button."""
@@ -168,6 +169,12 @@ class OneStep:
                 continue
             if (step := await self._by_model(walk, answer_only)) is not None:
                 return step
+
+    @property
+    def tried(self) -> tuple[str, int] | None:
+        """The rule and the place of the step that the model has acted for and not finished, or ``None``."""
+        help_ = self._in_progress
+        return None if help_ is None or not help_.acted else (help_.misfit.rule.id, help_.misfit.place)
 
     async def close(self) -> None:
         """Close the playbook. If the model has answered, record its step first."""
@@ -280,6 +287,7 @@ class OneStep:
             if not pressed and not is_macro and not elsewhere:
                 help_.taken = Taken(call, points_of(step, seen.shot), sight)
                 help_.before = seen.shot
+                help_.acted |= isinstance(call, ACTING)
                 if not isinstance(call, WaitCall):
                     press = isinstance(call, ClickCall) and call.button == "left"
                     help_.pressed_on.append(await self.brain.look(walk, ScreenNeeds.TEXT) if press else None)

@@ -258,6 +258,19 @@ async def test_a_press_once_button_is_not_pressed_again_by_any_layer(tmp_path: P
     assert replay.outcomes[-1] == ("save", "failed", "playbook")
 
 
+@pytest.mark.parametrize("presses", [True, False])
+async def test_an_item_may_be_stored_if_the_model_pressed_something_for_the_step_that_stores(
+    tmp_path: Path, presses: bool
+) -> None:
+    question = step("ask_human", question="Was it saved?")
+    says = [SAVED, question] if presses else [question]
+    script = Script(LOOKS_AGAIN, order="AB-1207")  # its step before may be repeated, so it stores nothing
+    replay = await Replay(tmp_path, "renamed save", "effect lost", says=says, script=script).done()
+    assert isinstance(replay.error, NeedsPerson)
+    assert replay.outcomes[-1] == ("save", "failed", "playbook")
+    assert replay.run.replayed[-1].may_have_stored is bool(replay.saved) is presses
+
+
 async def test_another_items_screen_is_not_a_step_for_the_model(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "another record", says=[step("ask_human", question="Which order?")]).done()
     assert replay.saved == []
