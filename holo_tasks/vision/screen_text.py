@@ -30,6 +30,8 @@ THIN = frozenset("il1jtfr")
 NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "not", "nicht", "kein", "keine"})
 """Words and syllables at the start of a text that reverse its meaning."""
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
+_END_SIGNS = re.compile(r"^[-+<>±]+|[-+#%]+$")
+"""Signs before and after an option that tell it from another one."""
 _ICON = re.compile(r"^[\u2e80-\u9fff] ?(?=[A-Za-zÀ-ÿ]{2})|(?<=[A-Za-zÀ-ÿ]{2}) ?[\u2e80-\u9fff]$")
 """A Chinese sign at the end of a Latin word."""
 _SIGN = re.compile("[\u2e80-\u9fff\uac00-\ud7a3]")
@@ -129,8 +131,8 @@ class Sight:
     def find_in_lines(self, label: str) -> list[Line]:
         """Return the pieces of longer lines that are this label. OCR may join the options of a row.
 
-        Such a piece may be pressed. It is no anchor, because its line goes on beside it. A label that is in many lines
-        is not searched, because OCR reads each piece again.
+        Such a piece may be pressed. It is no anchor, because its line goes on beside it. A sign at an end must be the
+        same, as in *A+* and *A-*. A label that is in many lines is not searched, because OCR reads each piece again.
         """
         if not plain(label) or "*" in label:
             return []
@@ -138,7 +140,8 @@ class Sight:
         if len(joined) > MOST_JOINED:
             return []
         pieces = tuple(piece for line in joined for piece in self.pieces(line))
-        return replace(self, lines=pieces).find(label) if pieces else []
+        found = replace(self, lines=pieces).find(label) if pieces else []
+        return [piece for piece in found if _END_SIGNS.findall(piece.text) == _END_SIGNS.findall(label)]
 
     @cached_property
     def _has_signs(self) -> bool:

@@ -144,3 +144,13 @@ def test_few_lines_are_split() -> None:
         rows = tuple(Line(f"Order {row} paid", Box(20, 20 * row, 200, 16)) for row in range(count))
         assert not Sight(rows, SIZE, pieces=pieces).find_in_lines("paid")
         assert len(split) == most
+
+
+@pytest.mark.parametrize(
+    ("wanted", "read", "is_found"),
+    [("A+", "A+", True), ("A+", "A-", False), ("C", "C++", False), ("> 10", "< 10", False), ("Save", "Save...", True)],
+)
+def test_a_sign_tells_an_option_from_another(wanted: str, read: str, is_found: bool) -> None:
+    row, piece = Line(f"{read} Other", ROW), Line(read, Box(44, 36, 40, 30))
+    seen = Sight((row,), SIZE, pieces=lambda line: (piece, Line("Other", Box(120, 36, 60, 30))))
+    assert seen.find_in_lines(wanted) == ([piece] if is_found else [])
