@@ -15,7 +15,7 @@ from holo_tasks.vision.checked_elements import with_elements
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.expected_texts import ExpectedTexts
 from holo_tasks.vision.ocr_reader import Reader, Reading
-from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.vision.screen_text import FilledLabel, Line, Sight
 from tests.support.elements import tree_of
 
 SIZE = Size(520, 300)
@@ -126,3 +126,14 @@ def test_accents_of_a_value_in_the_tree_count() -> None:
     tree = tree_of(("label", "Muller", HEADING))
     assert not told(tree, drawn({"Muller": HEADING})).has(label_of("{who}", {"who": "Müller"}))
     assert told(tree, drawn({"Muller": HEADING})).has(label_of("{who}", {"who": "Muller"}))
+
+
+@pytest.mark.parametrize(("drawn_text", "comes"), [("Job B-7 was saved", True), ("Job B-7 failed", False)])
+def test_an_effect_has_not_come_if_the_picture_shows_a_failure(drawn_text: str, comes: bool) -> None:
+    """Some programs report a new text later than they draw it."""
+    place = Box(20, 20, 260, 26)
+    label = label_of("Job {number}*", {"number": "B-7"})
+    assert isinstance(label, FilledLabel)
+    label.is_effect = True
+    found = told(tree_of(("label", "Job B-7 was saved", place)), drawn({drawn_text: place}))
+    assert (bool(found.has(label)), found.shows(label)) == (comes, comes)
