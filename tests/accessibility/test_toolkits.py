@@ -42,7 +42,7 @@ async def test_java_publishes_its_controls_where_they_are() -> None:
         assert tree.find("combo box", "Terms")[0].value == "14 days"
         assert tree.find("text field", "Supplier")[0].value == "Ada Supplies"
         assert tree.find("password field", "Pin")[0].protected
-        assert "1234" not in repr(tree)
+        assert "1234" not in repr(tree.elements)
         assert ink(await desktop.look(), tree.find("button", "Ask")[0].box) > 2
         assert "checked" in tree.find("check box", "Urgent")[0].states
         await press(desktop, tree, "check box", "Urgent")

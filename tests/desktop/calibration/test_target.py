@@ -28,7 +28,7 @@ async def test_a_click_is_measured_on_the_target_window_and_reaches_no_program(p
         await desktop.close_target()
         assert (await desktop.look(after_action=True)).digest == before.digest
         assert [line for line in log.read_text().removeprefix(told).splitlines() if '"press"' in line] == []
-        with pytest.raises(InvalidUsage, match="no target"):
+        with pytest.raises(InvalidUsage, match="No target window"):
             await desktop.target()
         setting = await desktop.setting()
         assert (setting.display, setting.window_manager, setting.scale) == ("virtual", "Openbox", "")

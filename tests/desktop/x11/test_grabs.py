@@ -93,7 +93,7 @@ async def test_a_secret_is_not_typed_during_a_keyboard_grab(ready):
     desktop, told, grabber = ready
     assert grabber.ask("keyboard") == "0"
     for gesture in (Write("{{secret:pw}}"), Write("{{secret:pw}}", at=told.at("entry"))):
-        with pytest.raises((SecretRefused, PolicyRefused), match="holds the keyboard") as refused:
+        with pytest.raises((SecretRefused, PolicyRefused), match="has grabbed the keyboard") as refused:
             await desktop.do(gesture)
         assert VALUE not in str(refused.value)
     grabber.ask("release")
@@ -162,7 +162,7 @@ async def test_typing_a_secret_stops_when_a_program_grabs_its_keys(ready, until)
 async def test_a_secret_is_not_clicked_for_during_a_pointer_grab(ready):
     desktop, told, grabber = ready
     assert grabber.ask("pointer") == "0"
-    with pytest.raises(SecretRefused, match="holds the pointer"):
+    with pytest.raises(SecretRefused, match="has grabbed the pointer"):
         await desktop.do(Write("{{secret:pw}}", at=told.at("entry")))
     grabber.ask("release")
     assert grabber.got == []
@@ -180,7 +180,7 @@ async def test_input_permitted_in_one_program_does_not_go_to_a_grabbing_one(read
     mine = (await desktop.owner_at(told.at("entry"))).name
     assert grabber.ask(what) == "0"
     held = await desktop.owner_at(None if what == "keyboard" else Point(200, 200))
-    assert (held.name, f"holds the {what}" in held.why) == ("", True)
+    assert (held.name, f"has grabbed the {what}" in held.why) == ("", True)
     for gesture in gestures:
         with pytest.raises(PolicyRefused, match="would go to an unknown program"):
             await permitted(desktop, gesture, mine)
@@ -199,7 +199,7 @@ async def test_a_menu_of_the_permitted_program_stays_usable(desktop_with_menu):
         await permitted(desktop, Click(at, "right"), mine)
         opened = (await desktop.look(after_action=True)).digest
         assert (await desktop.owner_at(None)).name == mine
-        with pytest.raises(SecretRefused, match="holds the keyboard"):
+        with pytest.raises(SecretRefused, match="has grabbed the keyboard"):
             await desktop.do(Write("{{secret:pw}}"))
         await permitted(desktop, Hotkey(("down",)), mine)
         assert (await desktop.look(after_action=True)).digest not in (opened, closed)
