@@ -28,7 +28,8 @@ from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.scripts.value_formats import day_and_month, days_of_month, formatted
 from holo_tasks.scripts.values import PLACEHOLDER, Value
-from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON, fit_pressed
+from holo_tasks.vision.element_check import WRITTEN_INTO, WRITTEN_ON
+from holo_tasks.vision.name_fit import fit_pressed
 from holo_tasks.vision.screen_text import Sight, matches, plain
 
 Action = dict[str, Any]

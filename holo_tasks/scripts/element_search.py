@@ -23,7 +23,8 @@ from holo_tasks.scripts.steps_and_targets import (
     Target,
 )
 from holo_tasks.scripts.value_formats import days_of_month, months_in
-from holo_tasks.vision.element_check import MULTI_LINE, WRITTEN_INTO, agrees
+from holo_tasks.vision.element_check import MULTI_LINE, WRITTEN_INTO
+from holo_tasks.vision.name_fit import agrees
 from holo_tasks.vision.screen_text import Sight, holds_values, matches, on_row, overlap, plain
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})

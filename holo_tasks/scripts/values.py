@@ -13,7 +13,7 @@ from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, text
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.steps_and_targets import ElementTarget, Shown
 from holo_tasks.scripts.value_formats import formatted
-from holo_tasks.vision.element_check import agrees
+from holo_tasks.vision.name_fit import agrees
 from holo_tasks.vision.screen_text import GOES_ON, FilledLabel, Sight, may_be_misread, plain
 
 Value: TypeAlias = str | int | bool | None

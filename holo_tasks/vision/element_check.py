@@ -12,7 +12,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,18 +19,15 @@ from holo_tasks.core.elements.elements import PLACE_NAME, TEXTS, Element, Elemen
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
+from holo_tasks.vision.name_fit import SHORT, SURE, agrees, day_in, fit, fit_cut_off, fit_pressed
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.screen_text import (
     LIKENESS,
-    NEGATIONS,
     Line,
-    digits,
     in_reading_order,
     likeness,
-    may_be_misread,
     on_row,
     plain,
-    without_icon,
 )
 from holo_tasks.vision.template_match import pixels_of
 from holo_tasks.vision.text_row import is_empty, row_after_icon, row_in
@@ -96,8 +92,6 @@ GROUND = 6
 """Levels of 255 by which the colors of a blank place may differ."""
 LEAST_READ = 2
 """Fewer letters than this may be a misread symbol."""
-SHORT, SHORT_LIKENESS = 4, 0.6
-SURE = 0.99
 SURE_READ = 0.9
 """Confidence that a row read alone needs."""
 ROOM, AROUND = 8, 3
@@ -107,8 +101,6 @@ MOST_OF, HIGH = 0.6, 60
 KEPT = 2048
 """Number of places whose text is cached by their pixels."""
 _AFTER_ELLIPSIS = re.compile(r"(?<=…)\s|(?<=\.\.)\s")
-_CUT_OFF = re.compile(r"(?:…|\.\.)\s*$")
-_SHORTCUT = re.compile(r"(?:ctrl|shift|alt|super|meta|cmd|f\d+|.*\+.*|\W+|\d+)", re.IGNORECASE)
 
 
 class ElementCheck:
@@ -146,7 +138,7 @@ class ElementCheck:
             return TOO_LARGE if element.role in PRESSED and not _is_near([line], element.box) else ""
         lines = self.lines(frame, element.box)
         read = _text(lines)
-        if element.role in PRESSED and read and read == _day_in(element.name) and not tree.is_late(element.pid):
+        if element.role in PRESSED and read and read == day_in(element.name) and not tree.is_late(element.pid):
             return ""  # a calendar may be drawn over a field
         if len(plain(read)) < LEAST_READ and element.role in PRESSED and tree.is_late(element.pid):
             return LATE
@@ -446,109 +438,10 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
     fits = fit_pressed if element.role in PRESSED else fit
     own = max(fits(text, read) for text in (*_texts(element), also))
     if element.role in IN_LISTS and own < LIKENESS:
-        own = max(_fit_cut_off(text, read) for text in _texts(element))
+        own = max(fit_cut_off(text, read) for text in _texts(element))
     if own >= LIKENESS:
         return own < 1.0 and any(fit(other, read) > own for other in others)
     return shows or any(fit(other, read) >= SURE for other in others)
-
-
-def _fit_cut_off(name: str, read: str) -> float:
-    """Return from 0 to 1 how well a text with an ellipsis fits the beginning of a name.
-
-    OCR may have lost one letter of it, or taken one for a letter that looks alike. More letters may be a word such as
-    *un*, and the name of another item.
-    """
-    wanted, seen = plain(name), plain(read)
-    if not _CUT_OFF.search(read) or not SHORT <= len(seen) <= len(wanted):
-        return 0.0
-    head, longer = wanted[: len(seen)], wanted[: len(seen) + 1]
-    lacks_one = any(
-        longer[:place] + longer[place + 1 :] == seen for place, sign in enumerate(longer) if not sign.isdigit()
-    )
-    is_alike = digits(head) == digits(seen) and may_be_misread(head, seen)
-    return 0.94 if lacks_one or is_alike else 0.0
-
-
-def _day_in(name: str) -> str:
-    """Return the number in the name of a day of a calendar, as in “3” and “Sunday, January 3, 2027”; empty if unclear.
-
-    A day with a year is certain only if the month is a word.
-    """
-    day, *year = sorted(re.findall(r"\d+", name), key=len) or [""]
-    is_day = name.strip() == day if not year else [*map(len, year)] == [4]
-    return day if is_day and len(day) <= 2 else ""
-
-
-def agrees(name: str, read: str) -> bool:
-    """Return whether a text that was read may be this name."""
-    return fit(name, read) >= LIKENESS
-
-
-def fit(name: str, read: str) -> float:
-    """Return from 0 to 1 how well a text that was read fits the name on a control.
-
-    Letters may differ a little. Digits may not, except for those that look like a letter. A keyboard shortcut, a count
-    or a symbol may follow the name, and a symbol may precede it. An ellipsis replaces the rest of the name.
-    """
-    wanted, seen = plain(name), plain(read)
-    if not wanted or not seen:
-        return 0.0
-    if wanted == seen:
-        return 1.0
-    if _alike(wanted) == _alike(seen):
-        return SURE
-    if read.rstrip().endswith(("…", "...")) and len(seen) >= SHORT and wanted.startswith(seen):
-        return 0.95
-    if (
-        _with_shortcut(name, read)
-        or _with_lettered_icon(name, read)
-        or (len(wanted) >= SHORT and not digits(wanted) and seen[1:] == wanted)
-    ):
-        return 0.95
-    if plain(without_icon(read)) == wanted:
-        return 0.97
-    if digits(wanted) != digits(seen):
-        return 0.0
-    matcher = SequenceMatcher(None, wanted, seen, autojunk=False)
-    if matcher.real_quick_ratio() < SHORT_LIKENESS:
-        return 0.0
-    ratio = min(0.98, matcher.ratio())
-    if min(len(wanted), len(seen)) >= SHORT:
-        return ratio
-    return max(ratio, LIKENESS) if ratio >= SHORT_LIKENESS and len(wanted) == len(seen) else 0.0
-
-
-def fit_pressed(name: str, read: str) -> float:
-    """Return from 0 to 1 how well a text fits the name on a button or a similar control.
-
-    The line below a letter that is a shortcut makes a Q of an O. A key in a list has no shortcut.
-    """
-    with_line = plain(without_icon(read).replace("Q", "O")) == plain(name.replace("Q", "O")) != ""
-    return max(fit(name, read), 0.95 if with_line else 0.0)
-
-
-def _alike(text: str) -> str:
-    """Return the text with one letter in place of each group of letters and digits that look the same."""
-    return text.translate(str.maketrans("01il5s8b", "olllssbb"))
-
-
-def _with_lettered_icon(name: str, read: str) -> bool:
-    """Return whether a text is the name after an icon that OCR reads as a short word, such as *V2*.
-
-    Two digits may be a count, and a syllable such as *no* reverses the meaning.
-    """
-    icon, _, rest = read.strip().partition(" ")
-    is_icon = len(icon) <= 2 and icon.isalnum() and not icon.isdigit() and icon.casefold() not in NEGATIONS
-    return is_icon and len(plain(name)) >= SHORT and plain(rest) == plain(name)
-
-
-def _with_shortcut(name: str, read: str) -> bool:
-    words, count = read.split(), len(name.split())
-    return (
-        len(words) > count
-        and plain(" ".join(words[:count])) == plain(name)
-        and all(_SHORTCUT.fullmatch(word) for word in words[count:])
-    )
 
 
 def _space_around(tree: ElementTree, element: Element) -> Iterator[Box]:

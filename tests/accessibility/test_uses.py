@@ -39,7 +39,8 @@ from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
 from holo_tasks.vision.control_text import ScreenText
-from holo_tasks.vision.element_check import ElementCheck, agrees
+from holo_tasks.vision.element_check import ElementCheck
+from holo_tasks.vision.name_fit import agrees
 from holo_tasks.vision.state_recognizer import ScreenRecognizer
 from tests.accessibility.conftest import APPS
 from tests.accessibility.test_programs import FLAGS, PATIENCE_S, SECRET, until_there

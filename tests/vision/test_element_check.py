@@ -12,7 +12,8 @@ from holo_tasks.core.elements.elements import SHEET, SHOWING, TOO_LATE, Element,
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
-from holo_tasks.vision.element_check import ANOTHER_TEXT, ElementCheck, _is_beside, agrees, contradicts_name, fit
+from holo_tasks.vision.element_check import ANOTHER_TEXT, ElementCheck, _is_beside, contradicts_name
+from holo_tasks.vision.name_fit import agrees, fit
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.elements import tree_of
 

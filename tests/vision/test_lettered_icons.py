@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holo_tasks.vision.element_check import agrees
+from holo_tasks.vision.name_fit import agrees
 
 
 @pytest.mark.parametrize("read", ["V2 lecture-cedar.mp3", "v2 lecture-cedar.mp3", "lecture-cedar.mp3"])

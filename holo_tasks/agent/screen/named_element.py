@@ -61,7 +61,8 @@ async def named_element(walk: Walk, description: str) -> Named:
 
 async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> str:
     """Return why the picture does not show the element in its box: no name on it, or no label. Empty if it does."""
-    from holo_tasks.vision.element_check import ElementCheck, agrees
+    from holo_tasks.vision.element_check import ElementCheck
+    from holo_tasks.vision.name_fit import agrees
 
     check = ElementCheck()
     if why := await asyncio.to_thread(check.contradiction, frame, tree, element):
@@ -85,6 +86,6 @@ def _read(frame: Frame, target: PlainTarget, shown: Box) -> Point | None:
 
 
 def _is_name(name: str, read: str) -> bool:
-    from holo_tasks.vision.element_check import agrees
+    from holo_tasks.vision.name_fit import agrees
 
     return agrees(name, read)
