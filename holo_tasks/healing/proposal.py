@@ -21,11 +21,12 @@ from holo_tasks.compiler.targets import target_at, templated
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.healing.certainty import check_target, values_of_step
+from holo_tasks.scripts.conditions import is_visible
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.loops import LoopPlace
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.resuming import is_in_field
-from holo_tasks.scripts.rules import find, is_visible
+from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Action, Target
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight

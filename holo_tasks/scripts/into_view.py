@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from holo_tasks.core.elements.elements import CELLS, Element, ElementTree, role_of
 from holo_tasks.core.screen.geometry import Point
+from holo_tasks.scripts.conditions import conditions_in_words, has_come, is_visible
 from holo_tasks.scripts.element_search import (
     FIELDS,
     AmbiguousTarget,
@@ -23,7 +24,7 @@ from holo_tasks.scripts.element_search import (
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.pager import next_page
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.rules import conditions_in_words, find, has_come, is_visible, words_of
+from holo_tasks.scripts.rules import find, words_of
 from holo_tasks.scripts.script_view import exactly
 from holo_tasks.scripts.scrolling import (
     Turn,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from holo_tasks.core.screen.geometry import Box
+from holo_tasks.scripts.conditions import is_visible
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.rules import is_visible
 from holo_tasks.scripts.steps_and_targets import Condition, texts_of
 from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import FilledLabel, Sight, matches

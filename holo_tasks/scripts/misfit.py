@@ -10,23 +10,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.scripts.conditions import conditions_in_words, has_come, is_known, is_visible
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
 from holo_tasks.scripts.playbook import ListStep, Rule
-from holo_tasks.scripts.rules import (
-    Decision,
-    check_in_front,
-    conditions_in_words,
-    find,
-    has_come,
-    is_known,
-    is_meant,
-    is_shown,
-    is_visible,
-    may_begin,
-    unmet,
-    words_of,
-)
+from holo_tasks.scripts.rules import Decision, check_in_front, find, is_meant, is_shown, may_begin, unmet, words_of
 from holo_tasks.scripts.steps_and_targets import Action, Condition, texts_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value, read_values
 from holo_tasks.vision.screen_text import Sight

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from holo_tasks.scripts.conditions import has_come, has_words
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.rules import has_come, has_words
 from holo_tasks.scripts.steps_and_targets import Condition
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight

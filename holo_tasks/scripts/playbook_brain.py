@@ -24,6 +24,7 @@ from holo_tasks.loop.arrange_windows import fit_window, put_foreign_behind
 from holo_tasks.loop.left_fields import Filled
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts.conditions import is_visible
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import FIELDS, NotFound, keyboard_elsewhere
 from holo_tasks.scripts.failure_notes import FailureNotes
@@ -35,7 +36,7 @@ from holo_tasks.scripts.params import Given
 from holo_tasks.scripts.passing_messages import PassingMessages
 from holo_tasks.scripts.playbook import ListStep, Playbook, Rule
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
-from holo_tasks.scripts.rules import Decision, find, follow, is_visible
+from holo_tasks.scripts.rules import Decision, find, follow
 from holo_tasks.scripts.script_view import (
     PLAYBOOK,
     OutcomeReader,

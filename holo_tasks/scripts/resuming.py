@@ -24,10 +24,11 @@ from holo_tasks.core.prompts.tool_calls import (
     WriteCall,
 )
 from holo_tasks.core.screen.geometry import Point
+from holo_tasks.scripts.conditions import has_come
 from holo_tasks.scripts.element_search import FIELDS, NotFound
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.rules import Decision, find, has_come, is_shown
+from holo_tasks.scripts.rules import Decision, find, is_shown
 from holo_tasks.scripts.steps_and_targets import Action, Target
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight, plain

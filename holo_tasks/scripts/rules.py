@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.texts.failure_words import says_failure
 from holo_tasks.core.texts.outside_text import apart
+from holo_tasks.scripts.conditions import conditions_in_words, has_come, is_known, is_visible
 from holo_tasks.scripts.earlier_steps import EarlierSteps
 from holo_tasks.scripts.element_search import (
     IN_TABLES,
@@ -28,8 +28,6 @@ from holo_tasks.scripts.element_search import (
     distance,
     field_of,
     find_element,
-    shows_cut,
-    shows_element,
     stands,
     takes_lines,
     unknown_dialog,
@@ -41,14 +39,10 @@ from holo_tasks.scripts.screen_words import texts_in_words
 from holo_tasks.scripts.steps_and_targets import (
     WITHOUT_EFFECT,
     Action,
-    AtState,
     Condition,
-    FewPlaces,
-    Gone,
-    ShownWindow,
     Target,
 )
-from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, fill_all, filled_in, fits_title, label_of, read_values
+from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, fill_all, filled_in, label_of, read_values
 from holo_tasks.vision.screen_text import FilledLabel, Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of
 
@@ -202,27 +196,6 @@ def _waits_for_effect(
     return replace(_stop(NO_EFFECT, question, f"{rule.id}: it had no effect", False), unmet=True)
 
 
-def conditions_in_words(wanted: Sequence[Condition]) -> str:
-    """Return the conditions as text, in the playbook's own words."""
-    return ", ".join(map(_in_words, wanted))
-
-
-def _in_words(wanted: Condition) -> str:
-    match wanted:
-        case str():
-            return f"‘{wanted}’"
-        case ShownWindow(window=title):
-            return f"the window ‘{title}’"
-        case AtState(state=name):
-            return f"the state ‘{name}’"
-        case Gone(gone=inner):
-            return f"that {_in_words(inner)} is gone"
-        case FewPlaces(shown=text, at_most=count):
-            return f"‘{text}’ in at most {count} place{'s' * (count > 1)}, longer texts included"
-        case _:
-            return words_for(wanted)
-
-
 def _holding(
     rule: Rule,
     values: Mapping[str, Value],
@@ -261,53 +234,6 @@ def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight, seen: Collec
     if one_of and not any(map(visible, one_of)):
         return False
     return rule.shows_part_of is None or sight.shows_part_of(fill(rule.shows_part_of, values))
-
-
-def is_known(wanted: Condition, sight: Sight) -> bool:
-    """Return whether a condition can be checked. States and windows may be unknown."""
-    match wanted:
-        case ShownWindow():
-            return sight.windows is not None
-        case AtState():
-            return sight.state is not None
-        case _:
-            return True
-
-
-def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Return whether a condition holds.
-
-    A condition on a window or a state also holds if the windows or the state of the screen are unknown.
-    """
-    match wanted:
-        case str():
-            value = fill(wanted, values) if PLACEHOLDER.fullmatch(wanted) else ""
-            return sight.has(label_of(wanted, values)) or (bool(value) and shows_cut(value, sight))
-        case ShownWindow(window=title):
-            return sight.windows is None or any(fits_title(title, values, shown) for shown in sight.windows)
-        case AtState(state=name):
-            return sight.state is None or sight.state == name
-        case Gone(gone=inner):
-            return not is_visible(inner, values, sight)
-        case FewPlaces(shown=text, at_most=count):
-            return is_visible(f"*{text}*", values, sight) and sight.count(fill(text, values)) <= count
-    filled = wanted.model_copy(update=filled_in(wanted, values))
-    return shows_element(filled, filled.text, sight)
-
-
-def has_come(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Return whether a condition that must hold does so. The ``*`` of ``Job {number}*`` stands for no failure."""
-    if isinstance(wanted, str) and wanted.endswith("*") and has_words(wanted):
-        label = label_of(wanted, values)
-        if isinstance(label, FilledLabel):
-            label.is_effect = not says_failure(label)
-            return sight.has(label)
-    return is_visible(wanted, values, sight)
-
-
-def has_words(text: str) -> bool:
-    """Return whether a text has words of its own, besides the values that are filled in."""
-    return any(map(str.isalpha, PLACEHOLDER.sub("", text)))
 
 
 def _is_its_turn(rule: Rule, past: EarlierSteps) -> bool:

@@ -12,10 +12,11 @@ from holo_tasks.compiler.searches import prompt_of, searched_once, searched_valu
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.texts.outside_text import quoted
+from holo_tasks.scripts.conditions import is_visible
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
-from holo_tasks.scripts.rules import Decision, is_visible
+from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.scripts.searched_rows import SearchedRows
 from holo_tasks.scripts.steps_and_targets import FewPlaces

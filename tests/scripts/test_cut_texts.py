@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.scripts.rules import is_visible
+from holo_tasks.scripts.conditions import is_visible
 from tests.support.elements import tree_of
 from tests.support.read_runs import screen
 

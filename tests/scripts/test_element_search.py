@@ -11,9 +11,10 @@ import pytest
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import SHOWING, Application, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.scripts.conditions import is_visible
 from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, check_focus, keyboard_elsewhere
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
-from holo_tasks.scripts.rules import find, follow, is_visible
+from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.script import screens_of
 from holo_tasks.scripts.script_view import ScreenNeeds, needs_of
 from holo_tasks.scripts.steps_and_targets import ElementTarget, ShownElement, Target

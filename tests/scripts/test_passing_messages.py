@@ -8,10 +8,10 @@ import pytest
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.screen.geometry import Box, Size
+from holo_tasks.scripts.conditions import has_come, is_visible
 from holo_tasks.scripts.passing_messages import PassingMessages
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
-from holo_tasks.scripts.rules import has_come, is_visible
 from holo_tasks.scripts.script_view import ScreenReader
 from holo_tasks.vision.screen_text import Line, Sight, matches
 

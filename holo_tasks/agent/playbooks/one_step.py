@@ -30,10 +30,10 @@ from holo_tasks.loop.presses.press_once import EffectButtons, named
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.subgoal_options import MODEL, PLAYBOOK
 from holo_tasks.safety.scrubbing import scrub_data
+from holo_tasks.scripts.conditions import conditions_in_words
 from holo_tasks.scripts.misfit import Misfit, keys_may_be_lost
 from holo_tasks.scripts.playbook_brain import DoesNotFit, PlaybookBrain
 from holo_tasks.scripts.resuming import Resumed, Taken
-from holo_tasks.scripts.rules import conditions_in_words
 from holo_tasks.scripts.script_view import ScreenNeeds
 from holo_tasks.scripts.step_outcome import Outcome, StepOutcome
 from holo_tasks.vision.screen_text import Sight
