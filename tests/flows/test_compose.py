@@ -38,7 +38,7 @@ def secrets_of(tmp_path: Path) -> dict[str, str]:
     subprocess.run(command, check=True, timeout=60)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (again.returncode, "is in use" in again.stderr) == (1, True)
+    assert (again.returncode, "its secrets are in use" in again.stderr) == (1, True)
     return dict(line.split("=") for line in path.read_text().splitlines())
 
 
