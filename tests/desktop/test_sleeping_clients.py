@@ -149,8 +149,8 @@ def test_runs_noted_before_an_input_tell_when_a_thread_fell_asleep(monkeypatch):
 
         monkeypatch.setattr(sleeping_clients, "_earliest_wake", wake)
         detector = SleepDetector(None, server.pid)
-        before = detector.look()
-        assert before is not None
+        while detector.look() is None:  # it starts
+            time.sleep(0.01)
         runs = sleeping_clients._run_counts(program.pid)
         time.sleep(0.3)
         noted_ns = time.monotonic_ns()
@@ -160,8 +160,8 @@ def test_runs_noted_before_an_input_tell_when_a_thread_fell_asleep(monkeypatch):
         program.stdin.flush()
         while sleeping_clients._run_counts(program.pid) == runs:
             time.sleep(0.01)
-        found = detector.look()
-        assert found is not None
+        while (found := detector.look()) is None:  # it has not yet fallen asleep again
+            time.sleep(0.01)
         assert noted_ns + SLEEP_NS <= found.until_ns <= time.monotonic_ns() + SLEEP_NS
         server.kill()
         program.kill()
