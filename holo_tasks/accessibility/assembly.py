@@ -10,7 +10,16 @@ from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.drawn_areas import with_drawn_areas
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.placement import Extents, View, WindowScale, are_plausible, fit, place, popup_fit
+from holo_tasks.accessibility.placement import (
+    Extents,
+    View,
+    WindowScale,
+    are_plausible,
+    fit,
+    list_fit,
+    place,
+    popup_fit,
+)
 from holo_tasks.accessibility.swing import ROOT_PANE, corrected_extents, is_swing, role_name_value
 from holo_tasks.accessibility.toolkits import why_no_elements
 from holo_tasks.core.elements import elements
@@ -127,15 +136,19 @@ def _elements_of_window(part: _Part, first: int, view: View, swing: Sequence[Ext
         node = app.nodes[place_in]
         ids[place_in] = number
         above = app.nodes[node.parent] if node.parent >= 0 else None
-        popup = _popup(node, above, app.pid, view) if app.in_window and above is not None else None
+        popup = None
+        if app.in_window and above is not None:
+            popup = _popup(node, above, app.pid, view)
+        elif node.role == "menu" and above is not None and above.role == "combo box":
+            popup = _open_list(part, place_in, fits[node.parent], view)
         fits[place_in] = popup or (page if page and node.role == PAGE else fits[node.parent])
         role, name, value = role_name_value(node, roles[node.parent]) if swing else (node.role, node.name, node.value)
         roles[place_in], extents = role, swing[place_in] if swing else node.extents
         box, covered = _box(fits[place_in], part, node, extents, view)
-        pane = None if popup else panes[node.parent]
+        pane = None if popup and app.in_window else panes[node.parent]
         if pane is not None:
             box = box.intersection(pane) or NOWHERE
-        if node.role in POPPED_UP and node.parent >= 0 and popup is None:
+        if node.role in POPPED_UP and node.parent >= 0 and not (popup and app.in_window):
             pane = NOWHERE if app.in_window else None  # GTK 4 reports positions relative to the popup
         panes[place_in] = NOWHERE if _is_hidden_view(node) else box if node.role in SCROLLED else pane
         states = protocol.state_names(node.states)
@@ -158,7 +171,7 @@ def _page_fit(part: _Part) -> WindowScale | None:
 
     Chromium reports its windows and controls in its own pixels, but the elements of a page in screen pixels.
     """
-    if part.fit is None or part.fit.factor == 1 or not part.app.toolkit.lower().startswith("chrom"):
+    if part.fit is None or part.fit.factor == 1 or not _is_chromium(part.app):
         return None
     return WindowScale(1.0, 0.0, 0.0, part.fit.level)
 
@@ -179,6 +192,21 @@ def _popup(node: Node, above: Node, pid: int, view: View) -> WindowScale | None:
     if not may_be or node.extents is None or above.extents is None:
         return None
     return popup_fit(node.extents, above.extents, pid, view.windows)
+
+
+def _open_list(part: _Part, place_in: int, around: WindowScale | None, view: View) -> WindowScale | None:
+    """Return the fit of the options in an open list of Chromium, or ``None`` if they need no fit of their own.
+
+    A page may move its list after it was opened. Chromium then reports the options where they were before.
+    """
+    if around is None or around.factor != 1 or not _is_chromium(part.app):
+        return None
+    nodes = (part.app.nodes[each] for each in part.places)
+    return list_fit([each.extents for each in nodes if each.parent == place_in], part.app.pid, view.windows)
+
+
+def _is_chromium(app: Application) -> bool:
+    return app.toolkit.lower().startswith("chrom")
 
 
 def _is_hidden_view(node: Node) -> bool:

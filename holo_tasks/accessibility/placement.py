@@ -14,6 +14,8 @@ from holo_tasks.core.screen.geometry import Box, Size
 
 SLACK = 3
 """Pixels by which extents and geometry may differ: toolkits round, and may or may not include a border."""
+ROUNDED = 1.5
+"""Pixels by which the options of a list may be apart from equal rows, because their edges are rounded."""
 WIDEST_BORDER = 32
 """Most pixels of a program between the edge of its window and the window's content."""
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
@@ -164,6 +166,34 @@ def popup_fit(reported: Extents, above: Extents, pid: int, windows: Sequence[Top
         return None
     ((level, box),) = found
     return WindowScale(1.0, box.left - above[0], box.top - above[1], level)
+
+
+def list_fit(options: Sequence[Extents | None], pid: int, windows: Sequence[TopWindow]) -> WindowScale | None:
+    """Return the fit of the options of an open list by its window, or ``None`` unless exactly one window matches.
+
+    The window has no frame, the height of all options together, and their left edge. Only its top may differ. The
+    options are equal rows. Those after the first may have no extents, if the page would cut them off.
+    """
+    known = [(place, each) for place, each in enumerate(options) if each is not None and are_plausible(each)]
+    if not known or known[0][0]:
+        return None
+    (_, (left, top, _, high)), (last, lowest) = known[0], known[-1]
+    step = (lowest[1] - top) / last if last else float(high)
+    if any(max(abs(each[1] - top - place * step), abs(each[3] - step)) > ROUNDED for place, each in known):
+        return None
+    height = round(step * len(options))
+    found = [
+        (level, window.box)
+        for level, window in enumerate(windows)
+        if window.pid == pid
+        and window.box == window.framed
+        and abs(window.box.left - left) <= SLACK
+        and 0 <= window.box.height - height <= 2 * SLACK
+    ]
+    if len(found) != 1:
+        return None
+    ((level, box),) = found
+    return WindowScale(1.0, 0.0, box.top + (box.height - height) // 2 - top, level)
 
 
 def place(

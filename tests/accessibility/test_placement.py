@@ -6,7 +6,7 @@ import pytest
 
 from holo_tasks.accessibility.embedded import move
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.placement import Extents, TopWindow, fit, place
+from holo_tasks.accessibility.placement import Extents, TopWindow, fit, list_fit, place
 from holo_tasks.accessibility.shortcuts import shortcut_of
 from holo_tasks.core.screen.geometry import Box
 
@@ -145,3 +145,30 @@ def test_a_dialog_of_the_same_program_covers_only_elements_of_the_window_below_i
     assert place(behind, 7, (FORM, dialog), SCREEN, above=(1,)) == (behind, True)
     assert place(beside, 7, (FORM, dialog), SCREEN, above=(1,)) == (beside, False)
     assert place(behind, 7, (FORM, dialog), SCREEN) == (behind, False), "the element is in the dialog"
+
+
+LIST = TopWindow(2, 7, "", Box(470, 649, 140, 122), Box(470, 649, 140, 122))
+OPTIONS = ((471, 675, 97, 30), (471, 705, 97, 30), (471, 735, 97, 30), None)
+
+
+@pytest.mark.parametrize(
+    ("options", "windows", "down"),
+    [
+        pytest.param(OPTIONS, (FORM, LIST), -25, id="moved after it was opened"),
+        pytest.param(
+            ((471, 650, 97, 30), *((471, 680 + 30 * n, 97, 30) for n in range(3))), (FORM, LIST), 0, id="right"
+        ),
+        pytest.param(((471, 675, 97, 29), (471, 704, 97, 30), (471, 734, 97, 30), None), (LIST,), -24, id="rounded"),
+        pytest.param(OPTIONS, (FORM,), None, id="drawn in the page"),
+        pytest.param(OPTIONS, (LIST, LIST), None, id="two such windows"),
+        pytest.param(OPTIONS[:3], (FORM, LIST), None, id="another list, lower"),
+        pytest.param(((300, 675, 97, 30), *OPTIONS[1:]), (FORM, LIST), None, id="another list, further left"),
+        pytest.param((*OPTIONS[:2], (471, 790, 97, 30), None), (FORM, LIST), None, id="rows of different heights"),
+        pytest.param((None, *OPTIONS[:3]), (FORM, LIST), None, id="scrolled"),
+        pytest.param((), (FORM, LIST), None, id="without options"),
+    ],
+)
+def test_options_are_where_the_window_of_their_list_is(options, windows, down):
+    """Chromium reports them where the list was opened, although the page has moved its list since."""
+    found = list_fit(options, 7, windows)
+    assert (found and found.on_screen((471, 675, 97, 30))) == (None if down is None else Box(471, 675 + down, 97, 30))
