@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -139,8 +140,13 @@ async def test_a_timer_is_awaited_only_within_the_usual_quiet_time(probe, color)
 @pytest.mark.usefixtures("tells")
 def test_runs_noted_before_an_input_tell_when_a_thread_fell_asleep(monkeypatch):
     """Without the note, the time-out of a new sleep would be counted from the check before."""
-    nap = [sys.executable, "-c", "import select, sys\nfor line in sys.stdin:\n select.select([], [], [], 0.2)\n"]
-    with subprocess.Popen(["sleep", "60"]) as server, subprocess.Popen(nap, stdin=subprocess.PIPE) as program:
+    code = "import select, sys\nprint(flush=True)\nfor line in sys.stdin:\n select.select([], [], [], 0.2)\n"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with (
+        subprocess.Popen(["sleep", "60"]) as server,
+        subprocess.Popen([sys.executable, "-c", code], **pipes) as program,
+    ):
+        assert program.stdout.readline() == b"\n", "it has started"
         connected = Counter({os.getpid(): 1, program.pid: 0})
         monkeypatch.setattr(sleeping_clients, "clients", lambda link: connected)
 
@@ -149,13 +155,14 @@ def test_runs_noted_before_an_input_tell_when_a_thread_fell_asleep(monkeypatch):
 
         monkeypatch.setattr(sleeping_clients, "_earliest_wake", wake)
         detector = SleepDetector(None, server.pid)
-        while detector.look() is None:  # it starts
+        # This process may have started others, which do not sleep.
+        detector._tree = SimpleNamespace(pids=lambda: [server.pid, program.pid])
+        while detector.look() is None:  # it does not yet wait for a line
             time.sleep(0.01)
-        runs = sleeping_clients._run_counts(program.pid)
         time.sleep(0.3)
         noted_ns = time.monotonic_ns()
         detector.note_runs()
-        assert program.stdin is not None
+        runs = sleeping_clients._run_counts(program.pid)
         program.stdin.write(b"\n")
         program.stdin.flush()
         while sleeping_clients._run_counts(program.pid) == runs:
