@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
-	@echo "make test   run all checks and tests; 9 to 11 minutes on two cores"
+	@echo "make test   run all checks and tests; about 15 minutes on two cores"
 	@echo "make test-fast  types, style, and the tests of what needs no server and no screen; about a minute"
 	@echo "make test-oldest  the tests that meet Prefect, with the oldest version of it that is supported"
 	@echo "make test-pythons  the tests of test-fast with Python 3.11, 3.12 and 3.13 (PYTHONS=)"
