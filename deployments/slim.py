@@ -1,6 +1,6 @@
 """Remove files that no run needs from the image's environment: tests of packages, and AWS services other than S3.
 
-Only the Containerfile runs it, by the Python of that environment.
+Only the Containerfile runs it. It uses the Python of that environment.
 """
 
 from __future__ import annotations
