@@ -131,8 +131,9 @@ class Sight:
     def find_in_lines(self, label: str) -> list[Line]:
         """Return the pieces of longer lines that are this label. OCR may join the options of a row.
 
-        Such a piece may be pressed. It does not count as an anchor, because its line continues. A sign at an end must be the
-        same, as in *A+* and *A-*. A label that is in many lines is not searched, because OCR reads each piece again.
+        Such a piece may be pressed. It does not count as an anchor, because its line continues. A sign at an end must
+        be the same, as in *A+* and *A-*. A label that is in many lines is not searched, because OCR reads each piece
+        again.
         """
         if not plain(label) or "*" in label:
             return []
