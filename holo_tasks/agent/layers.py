@@ -152,7 +152,7 @@ class Layers:
         self._replay = self._replay_of(brain)
         self._replay_results = self._replay_results_of(brain)
         executor = self._executor(layer)
-        helped = self._step_helper(brain, executor)
+        helped, earlier = self._step_helper(brain, executor), self.walk.presses.after_text
         self.walk.secrets = self._secrets if brain is None else None  # a script's author may name any secret
         # A script finds its targets on the screen, so the correction of the model's coordinates is not for it.
         self.walk.services = replace(
@@ -176,6 +176,8 @@ class Layers:
             return answered
         finally:
             self._replay = None
+            if brain is None and self.walk.presses.after_text > earlier:
+                self._count_as_stored()
             await self._close_script(brain, helped)
 
     def _doubts(self) -> TaskDoubts | None:
@@ -211,6 +213,13 @@ class Layers:
             self.run.replayed.append(
                 FollowedPlaybook(self.walk.number, brain.playbook.name, brain.goal, outcomes, stored)
             )
+
+    def _count_as_stored(self) -> None:
+        """Note that the item of the playbook before may be stored: the model pressed something after a text."""
+        number = self.walk.number
+        self.run.replayed[:] = [
+            replace(one, may_have_stored=True) if one.subgoal == number else one for one in self.run.replayed
+        ]
 
     async def _tell_surroundings(self, brain: Brain | None) -> None:
         """Add the description of the machine to the model's transcript, if discovery is on."""

@@ -87,7 +87,7 @@ class FollowedPlaybook:
     goal: str
     outcomes: tuple[StepOutcome, ...]
     may_have_stored: bool = False
-    """Whether it did the steps that store its item. They count also if it stopped after them."""
+    """Whether its item may be stored: it did the steps that store it, or the model after it pressed something."""
 
 
 @dataclass

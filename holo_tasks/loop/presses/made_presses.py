@@ -121,6 +121,9 @@ class MadePresses:
     """The press that may be repeated once."""
     effects: deque[tuple[Press, set[Tile]]] = field(default_factory=lambda: deque(maxlen=MOST_EFFECTS))
     """Places where the effects of presses have shown. The guard does not wait there again."""
+    after_text: int = 0
+    """Number of presses and key combinations since the first text of the sub-goal. They may have stored it."""
+    _has_text: bool = False
 
     def press_of(self, gesture: Gesture | None) -> Press | None:
         """Return the press that a gesture makes; ``None`` if this guard does not apply to the gesture."""
@@ -165,6 +168,8 @@ class MadePresses:
         """Remember a gesture that was made, and the screen before it."""
         press, again = self.press_of(gesture), self.again
         self._focus, self.again, self.newest = self._focus_after(gesture), None, None
+        self._has_text = self._has_text or (isinstance(gesture, Write) and bool(gesture.text.strip()))
+        self.after_text += self._has_text and (press is not None or isinstance(gesture, Hotkey))
         if press is None:
             return
         if again not in self.made:

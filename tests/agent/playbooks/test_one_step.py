@@ -271,6 +271,18 @@ async def test_an_item_may_be_stored_if_the_model_pressed_something_for_the_step
     assert replay.run.replayed[-1].may_have_stored is bool(replay.saved) is presses
 
 
+@pytest.mark.parametrize("presses", [True, False])
+async def test_an_item_may_be_stored_if_the_model_goes_on_alone_and_presses_something(
+    tmp_path: Path, presses: bool
+) -> None:
+    cannot, question = step("answer", content="There is no such button."), step("ask_human", question="Was it saved?")
+    says = [cannot, FOUND, SAVED, question] if presses else [cannot, question]
+    replay = await Replay(tmp_path, "renamed", "renamed save", says=says).done()
+    assert isinstance(replay.error, NeedsPerson)
+    assert replay.saved == (["AB-1207"] if presses else [])
+    assert replay.run.replayed[-1].may_have_stored is presses
+
+
 async def test_another_items_screen_is_not_a_step_for_the_model(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "another record", says=[step("ask_human", question="Which order?")]).done()
     assert replay.saved == []
