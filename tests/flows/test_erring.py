@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from PIL import Image
 
 from benchmarks.erring.episodes import Episode, Made, Shelf, errors_at, same_at
 from benchmarks.erring.errors import (
@@ -201,6 +203,28 @@ def test_a_right_step_is_withheld_without_need_only_if_the_controls_have_stayed(
     assert needless_of(model, came) == {"named click": 1}  # and one of the two was an error
 
 
+def test_a_step_on_a_changed_screen_is_withheld_with_need_if_a_window_or_the_control_is_another_one() -> None:
+    model = ErringModel(Buttons(9), "save", 1, 0.0)
+    box = model.place.controls()[0].box
+
+    def picture(*marks: Box) -> bytes:
+        image, file = Image.new("RGB", (1280, 800), "white"), io.BytesIO()
+        for mark in marks:
+            image.paste((0, 0, 0), (mark.left, mark.top, mark.right, mark.bottom))
+        image.save(file, "PNG")
+        return file.getvalue()
+
+    caret, below = Box(box.left, box.top, 1, box.height), Box(box.left, box.bottom, 100, 50)
+    for shown in (picture(), picture(caret, below), picture(box), picture(box)):
+        model.next_call(shown)
+    came = Ended("answered", guards=dict.fromkeys(range(4), "screen changed"))
+    assert [model.showed_another(number) for number in range(4)] == [False, True, False, False]
+    assert needless_of(model, came) == {"screen changed": 3}
+    came.other_windows.add(2)
+    assert needless_of(model, came) == {"screen changed": 2}
+    assert needless_of(model, replace(came, guards={1: "named click", 2: "named click"})) == {"named click": 2}
+
+
 def event(kind: type[events.Event], subgoal: int = 1, **values: object) -> events.AnyEvent:
     return kind(subgoal=subgoal, **values)  # type: ignore[return-value]
 
@@ -214,6 +238,20 @@ def asked() -> list[events.AnyEvent]:
 
 def acted(subgoal: int = 1) -> events.AnyEvent:
     return event(events.ActionDone, subgoal, took_us=1, input_events=2)
+
+
+def test_a_window_that_came_after_a_withheld_step_is_known_from_the_pictures() -> None:
+    def seen(*windows: str) -> events.AnyEvent:
+        sizes = dict.fromkeys(("sent_width", "sent_height", "screen_width", "screen_height", "size_bytes"), 9)
+        times = dict.fromkeys(("settle_us", "quiet_us", "capture_us", "encode_us"), 1)
+        texts = dict.fromkeys(("sha256", "media_type", "frame_digest"), "")
+        return events.FrameTaken(subgoal=1, masks=[], settled=True, windows=list(windows), **sizes, **times, **texts)
+
+    alone, both = seen("Cashbook"), seen("Not saved", "Cashbook")
+    changed = event(events.LookedAgain, reason="The screen changed.")
+    every = [*(alone, *asked(), changed, both, alone), *(*asked(), changed, alone), *(*asked(), acted(), both)]
+    assert [one.has_other_windows for one in calls_of(every)] == [True, False, True]
+    assert [one.guard for one in calls_of(every)] == ["screen changed", "screen changed", ""]
 
 
 def test_each_call_has_the_guard_that_withheld_its_step() -> None:

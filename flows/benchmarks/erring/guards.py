@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from holo_tasks.core import events
 from holo_tasks.core.texts.typed_text import SILENT
 
+SCREEN_CHANGED = "screen changed"
 GUARDS: tuple[tuple[str, str, str], ...] = (
     # The guard, the kind of its event, and a pattern of the event's reason.
     ("named click", "correction", r"You named ‘|The point is on no control"),
@@ -23,7 +24,7 @@ GUARDS: tuple[tuple[str, str, str], ...] = (
     ("unfinished answer", "correction", r"Your answer was not accepted yet"),
     ("insisted", "correction", r"gave the same call again"),
     ("repeated press", "looked_again", r"was not pressed again"),
-    ("screen changed", "looked_again", r""),
+    (SCREEN_CHANGED, "looked_again", r""),
     ("field refused", "action_failed", r"Nothing was typed|was not typed"),
     ("secret refused", "action_failed", r"secret"),
     ("policy", "permit", r""),
@@ -44,18 +45,25 @@ READ_BACK = "typed read-back"
 class Call:
     """One call of the model in a trace: the guards that withheld its step, and whether all its input was sent.
 
-    ``reported`` is the guard that reported a difference after the input.
+    ``reported`` is the guard that reported a difference after the input. ``windows`` are the titles of the windows on
+    the picture of the call, and on the first one after it.
     """
 
     guards: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     sent: bool = False
     reported: str = ""
+    windows: list[list[str]] = field(default_factory=list)
 
     @property
     def guard(self) -> str:
         """The guard that withheld the step; empty if it was carried out."""
         return self.guards[0] if self.guards and not self.sent else ""
+
+    @property
+    def has_other_windows(self) -> bool:
+        """Whether a window came or went between the picture of the call and the next one."""
+        return len(self.windows) == 2 and self.windows[0] != self.windows[1]
 
 
 def guard_of(event: events.Event) -> str:
@@ -79,18 +87,21 @@ def calls_of(every: Iterable[events.AnyEvent]) -> list[Call]:
     """
     calls: list[Call] = []
     model, asked, scripted = 0, False, False
+    windows: list[str] = []
     for event in every:
         if isinstance(event, events.RequestSent) and event.purpose == "step":
             model, asked = event.subgoal, True
         elif event.subgoal != model:
             continue  # a script of a declared state
         elif isinstance(event, events.ReplyReceived) and asked:
-            calls.append(Call())
+            calls.append(Call(windows=[windows]))
             asked, scripted = False, False
         elif isinstance(event, events.Backtracked):
             scripted = True
         elif calls and not scripted:
             _add(calls[-1], event)
+        if isinstance(event, events.FrameTaken):
+            windows = event.windows
     return calls
 
 
@@ -98,6 +109,8 @@ def _add(call: Call, event: events.AnyEvent) -> None:
     """Add an event to the call that it followed."""
     if isinstance(event, events.ActionDone):
         call.sent = True
+    elif isinstance(event, events.FrameTaken):
+        call.windows = [call.windows[0], event.windows] if len(call.windows) == 1 else call.windows
     elif isinstance(event, events.FieldRead) and event.outcome not in SILENT:
         call.reported = READ_BACK
     elif guard := guard_of(event):

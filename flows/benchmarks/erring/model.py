@@ -6,12 +6,14 @@ means.
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from PIL import Image, ImageChops
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.erring.errors import Call, Control, Erring, Meant, drawn, err, is_pointed, point_of, without_field
@@ -35,6 +37,8 @@ LATEST = 2
 """Number of the last messages that hold the outcome of the last step and the newest picture."""
 OWN = ("clears", "at")
 """Keys of the oracle's calls that no tool has."""
+UNLIKE, ANOTHER = 48, 0.03
+"""Least difference of a pixel, of 255, and least share of such pixels for a control that looks like another one."""
 
 
 class Answered(BaseModel):
@@ -57,6 +61,8 @@ class ErringModel(Rehearsal):
         self.log: list[Answered] = []
         self.seen: list[Sequence[Control]] = []
         """The controls that were on the screen at each call."""
+        self.pictures: list[bytes] = []
+        """The model's newest picture at each call; empty in the naive loop."""
         self._mind = place.mind()
         self._deciding = threading.Lock()
 
@@ -67,11 +73,11 @@ class ErringModel(Rehearsal):
     def decide(self, body: Body, picture: bytes, terms: Terms) -> Decision:
         if any(doubt in str(body["messages"][-LATEST:]) for doubt in DOUBTS):
             self._mind.read_task_again()
-        call = self.next_call(final=answer_only(body, terms))
+        call = self.next_call(picture, final=answer_only(body, terms))
         known = {name: value for name, value in call.items() if name not in OWN}
         return Decision(step_of(_in_thousandths(known, self.size)), "the state of the program")
 
-    def next_call(self, *, final: bool = False) -> Call:
+    def next_call(self, picture: bytes = b"", *, final: bool = False) -> Call:
         """Return the next step, right or wrong, with points in pixels of the screen.
 
         With ``final`` the model may only answer. It then reports the contents of the screen, and makes no error.
@@ -93,12 +99,30 @@ class ErringModel(Rehearsal):
                     kind, given = input_permit.kind, input_permit.given
             self.log.append(Answered(number=number, kind=kind, meant=meant.call, given=given))
             self.seen.append(controls)
+            self.pictures.append(picture)
             mind.last, mind.before = given, controls
             return given
 
     def stayed(self, number: int) -> bool:
-        """Say whether the controls on the screen were the same at the next call. True if this was the last call."""
-        return self.seen[number : number + 1] == self.seen[number + 1 : number + 2] or number + 1 >= len(self.seen)
+        """Return whether the controls were the same at the next call. True if this was the last call."""
+        return number + 1 >= len(self.seen) or self.seen[number] == self.seen[number + 1]
+
+    def showed_another(self, number: int) -> bool:
+        """Return whether the picture of a call had another thing at its point than the picture of the next call.
+
+        The oracle knows a control as soon as the program does, which may be before the control is on the screen.
+        """
+        call = self.log[number].given
+        shown = [Image.open(io.BytesIO(one)).convert("RGB") for one in self.pictures[number : number + 2] if one]
+        if len(shown) < 2 or not is_pointed(call):
+            return False
+        at = point_of(call)
+        box = next((one.box for one in self.seen[number] if one.box.contains(at)), None)
+        if box is None:
+            return False
+        before, after = (one.crop((box.left, box.top, box.right, box.bottom)) for one in shown)
+        unlike = ImageChops.difference(before, after).convert("L").histogram()[UNLIKE:]
+        return sum(unlike) > ANOTHER * box.width * box.height
 
     def complete(self, body: Any) -> dict[str, Any]:
         if isinstance(body, Mapping) and _is_naive(body):

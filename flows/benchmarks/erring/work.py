@@ -18,7 +18,7 @@ from benchmarks.erring import office
 from benchmarks.erring.episodes import NASTY, PAGES, Arm, Episode, Made
 from benchmarks.erring.errors import Call
 from benchmarks.erring.forms import LedgerFlag, entry
-from benchmarks.erring.guards import calls_of, money_of
+from benchmarks.erring.guards import SCREEN_CHANGED, calls_of, money_of
 from benchmarks.erring.model import Answered, ErringModel, erring_model
 from benchmarks.erring.pages import page
 from benchmarks.erring.place import Place, Verdict, fresh
@@ -65,6 +65,8 @@ class Ended:
     reasons: dict[int, str] = field(default_factory=dict)
     reported: dict[int, str] = field(default_factory=dict)
     """The guard that reported a difference after the step, by the number of the call."""
+    other_windows: set[int] = field(default_factory=set)
+    """The numbers of the calls after which a window had come or gone."""
     trace: str = ""
     lines: tuple[bytes, ...] = field(default=(), repr=False)
     """Lines of the trace."""
@@ -149,7 +151,8 @@ def _in_short(call: Call) -> str:
 def needless_of(model: ErringModel, ended: Ended) -> dict[str, int]:
     """Count the right steps that were withheld without need, by guard.
 
-    There was need if the screen was another one by the next call: the program had moved its controls meanwhile.
+    There was need if the program had moved its controls by the next call. A step that was withheld since the screen had
+    changed was needed also if a window came or went, or if the model's picture had another thing at the point.
     """
     return dict(Counter(ended.guards[number] for number in _needless(model, ended)))
 
@@ -157,7 +160,12 @@ def needless_of(model: ErringModel, ended: Ended) -> dict[str, int]:
 def _needless(model: ErringModel, ended: Ended) -> list[int]:
     """Return the numbers of the calls whose right steps were withheld without need."""
     erred = {one.number for one in model.log if one.kind}
-    return [number for number in ended.guards if number not in erred and model.stayed(number)]
+    right = [number for number in ended.guards if number not in erred and model.stayed(number)]
+    return [
+        number
+        for number in right
+        if ended.guards[number] != SCREEN_CHANGED or not (number in ended.other_windows or model.showed_another(number))
+    ]
 
 
 async def _naively(desktop: VirtualDesktop, place: Place, base_url: str) -> Ended:
@@ -216,6 +224,7 @@ async def _by_library(arm: Arm, desktop: VirtualDesktop, place: Place, base_url:
     guards = {number: one.guard for number, one in enumerate(calls) if one.guard}
     reasons = {number: calls[number].reasons[0][:200] for number in guards}
     reported = {number: one.reported for number, one in enumerate(calls) if one.reported}
+    others = {number for number, one in enumerate(calls) if one.has_other_windows}
     actions = sum(one.sent for one in calls) + len(guards)
     bill = money_of(every)
-    return Ended(status, reason, len(calls), actions, bill, guards, reasons, reported, trace, lines)
+    return Ended(status, reason, len(calls), actions, bill, guards, reasons, reported, others, trace, lines)
