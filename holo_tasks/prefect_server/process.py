@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 from contextlib import suppress
+from typing import Any
 
 from holo_tasks.machine.lazy_imports import defer_large_imports
 from holo_tasks.machine.memory import collect_garbage_rarely, return_freed_blocks
@@ -40,6 +41,7 @@ def _serve(at: socket.socket, host: str) -> None:
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
     _declare_uuid_operators()
+    _lock_before_reading()
     # Check the Host header against DNS rebinding: another site's name may resolve to this address.
     app = TrustedHostMiddleware(create_app(), [host])
     config = uvicorn.Config(app, log_level="error", lifespan="on", proxy_headers=False)
@@ -57,6 +59,22 @@ def _declare_uuid_operators() -> None:
         from sqlalchemy.sql.operators import OperatorClass
 
         UUID.operator_classes = OperatorClass.ANY
+
+
+def _lock_before_reading() -> None:
+    """Let each transaction on SQLite wait for the lock of the database before it reads.
+
+    Most of Prefect's transactions read first and write then. If another one writes between, SQLite refuses the write at
+    once, Prefect answers 503, and its client tries again only after about 2 s.
+    """
+    from prefect.server.database.configurations import AioSqliteConfiguration
+
+    usual = AioSqliteConfiguration.begin_transaction
+
+    def begin(self: Any, session: Any, with_for_update: bool = False) -> Any:
+        return usual(self, session, with_for_update=True)
+
+    AioSqliteConfiguration.begin_transaction = begin
 
 
 if __name__ == "__main__":
