@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from holo_tasks.core.texts.failure_words import says_failure
+from holo_tasks.core.texts.failure_words import expects_failure
 from holo_tasks.scripts.element_search import shows_cut, shows_element, words_for
 from holo_tasks.scripts.steps_and_targets import AtState, Condition, FewPlaces, Gone, ShownWindow
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, filled_in, fits_title, label_of
@@ -36,13 +36,17 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
 
 
 def has_come(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Return whether a condition that must hold does so. The ``*`` of ``Job {number}*`` stands for no failure."""
-    if isinstance(wanted, str) and wanted.endswith("*") and has_words(wanted):
-        label = label_of(wanted, values)
-        if isinstance(label, FilledLabel):
-            label.is_effect = not says_failure(label)
-            return sight.has(label)
-    return is_visible(wanted, values, sight)
+    """Return whether a condition that must hold does so.
+
+    A ``*`` in a text with words of its own, such as ``Saved*`` or ``Job {number}*``, stands for no failure, unless the
+    text itself may be a message of one.
+    """
+    if not isinstance(wanted, str) or "*" not in wanted or not has_words(wanted):
+        return is_visible(wanted, values, sight)
+    label = label_of(wanted, values)
+    effect = FilledLabel(label, label.values if isinstance(label, FilledLabel) else ())
+    effect.is_effect = not expects_failure(label)
+    return sight.has(effect)
 
 
 def has_words(text: str) -> bool:

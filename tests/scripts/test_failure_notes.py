@@ -101,6 +101,7 @@ def test_words_of_a_failure(text: str) -> None:
         *("Imported 3 of 1,000 items", "3 von 5 Datensätzen gespeichert", "Result: 3 of 5 rows imported"),
         *("Order 1002: 0 rows updated", "5 records processed, 0 saved", "Updated 0 rows in 12 ms"),
         *("No discount applied", "Guardado, salvo el importe", "Guardado exceto o valor", "Salvo exceto o valor"),
+        *("Saved nothing: the disk is full", "Gespeichert nichts", "Zapisano nic"),
         *("Ihre Änderungen wurden verworfen", "Der Antrag wurde abgelehnt", "La commande a été refusée"),
     ],
 )
@@ -135,6 +136,7 @@ def test_words_of_a_success_may_say_that_nothing_was_done(text: str) -> None:
         *("Order 1002 was cancelled", "Bestellung wurde storniert", "Successfully cancelled"),
         *("Der Entwurf wurde verworfen", "La commande a été annulée", "El pedido fue cancelado"),
         *("Ordine annullato correttamente: stato annullato", "De bestelling is geannuleerd", "O pedido foi cancelado"),
+        *("Saved no. 12", "Created: none, updated: 5", "Nothing Compares was played"),
         *("Zamówienie zostało anulowane", "The draft was discarded", "The step was skipped"),
     ],
 )

@@ -109,8 +109,19 @@ def test_a_question_begins_with_the_texts_that_came_after_the_last_action() -> N
         ("Job {number}*", "Job B-7: 0 of 1 records saved", False),
         ("Could not find {number}*", "Could not find B-7 in the list", True),
         ("*{number}*", "B-7, invalid address, open", True),
+        ("Saved*", "Saved as entry 9", True),
+        ("Saved*", "Saved nothing: the disk is full", False),
+        ("Saved*", "Saved failed", False),
+        ("Job * saved", "Job B-7 was not saved", False),
+        ("Job * saved", "Job B-7 was saved", True),
+        ("Failed*", "Failed to load 1 image", True),
+        ("*not found*", "Error: B-7 was not found", True),
     ],
-    ids=["success", "failure", "nothing was saved", "the recording had the failure", "the contents of a row"],
+    ids=[
+        *("success", "failure", "nothing was saved", "the recording had the failure", "the contents of a row"),
+        *("success without a value", "nothing, without a value", "failure without a value", "failure within"),
+        *("success within", "an expected failure", "an expected refusal"),
+    ],
 )
 @pytest.mark.parametrize("reported", [False, True], ids=["read", "reported"])
 def test_the_rest_of_an_effect_is_no_failure(wanted: str, text: str, comes: bool, reported: bool) -> None:

@@ -139,11 +139,17 @@ _NOT_WITH = "".join(rf"(?<!\b{word} )" for word in ("with", "mit", "avec", "con"
 _NOT_DONE = re.compile(
     "|".join(
         rf"{_NOT_WITH}\b({words.none})\b{_NEAR}\b({words.done})\b|\b({words.no}) ({words.stored})\b|"
+        rf"\b({words.done}) ({words.none})\b|"
         rf"\b({words.was}) ({words.refused})\b|\b({words.stored}) ({words.refused})\b|"
         rf"\b({words.done})\b.{{0,200}}\b({words.but})\b|\b({words.but}) ({words.done})\b"
         for words in _WORDS
     )
 )
+_NEGATED = re.compile(
+    r"\b(not|nothing|none|nicht|nichts|keine?|pas|rien|aucune?|nada|niente|nessun[oa]?|niet|niets|geen|nao|nenhuma?|nie|nic)\b|"
+    r"\w(n't|n’t)\b|^\W*no\b(?!\.|\W*\d)"
+)
+"""A negation in an expected text. *No* may be the word before a number, unless the text begins with it."""
 _COMPLETED = f"(?:{'|'.join(words.done for words in _WORDS)})"
 _DONE = re.compile(rf"\b{_COMPLETED}\b")
 _ZERO = (
@@ -192,6 +198,15 @@ def says_failure(text: str) -> bool:
         return True
     is_label = len(re.findall(r"[^\W\d_]+", plain)) < 2
     return not is_label and bool(_FAILURE.search(plain) or _NOT_DONE.search(plain) or _counts_none(plain))
+
+
+def expects_failure(label: str) -> bool:
+    """Return whether an expected text, whose ``*`` stands for any words, may be a message of a failure or of nothing.
+
+    A single word such as *Failed* or *Errors* is one here, because other words follow it.
+    """
+    text = label.replace("*", " x ")
+    return says_failure(text) or bool(_NEGATED.search(without_accents(text)))
 
 
 def _counts_none(plain: str) -> bool:
