@@ -18,6 +18,7 @@ from pathlib import Path
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.core.texts.failure_words import says_failure
+from holo_tasks.core.texts.meaningful_signs import keeps_signs, signs_differ
 from holo_tasks.vision.template_match import FoundPicture
 
 LIKENESS = 0.84
@@ -30,8 +31,6 @@ THIN = frozenset("il1jtfr")
 NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "not", "nicht", "kein", "keine"})
 """Words and syllables at the start of a text that reverse its meaning."""
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
-_END_SIGNS = re.compile(r"^[-+<>±]+|[-+#%]+$")
-"""Signs before and after an option that tell it from another one."""
 _ICON = re.compile(r"^[\u2e80-\u9fff] ?(?=[A-Za-zÀ-ÿ]{2})|(?<=[A-Za-zÀ-ÿ]{2}) ?[\u2e80-\u9fff]$")
 """A Chinese sign at the end of a Latin word."""
 _SIGN = re.compile("[\u2e80-\u9fff\uac00-\ud7a3]")
@@ -131,9 +130,8 @@ class Sight:
     def find_in_lines(self, label: str) -> list[Line]:
         """Return the pieces of longer lines that are this label. OCR may join the options of a row.
 
-        Such a piece may be pressed. It does not count as an anchor, because its line continues. A sign at an end must
-        be the same, as in *A+* and *A-*. A label that is in many lines is not searched, because OCR reads each piece
-        again.
+        Such a piece may be pressed. It does not count as an anchor, because its line continues. A label that is in many
+        lines is not searched, because OCR reads each piece again.
         """
         if not plain(label) or "*" in label:
             return []
@@ -141,8 +139,7 @@ class Sight:
         if len(joined) > MOST_JOINED:
             return []
         pieces = tuple(piece for line in joined for piece in self.pieces(line))
-        found = replace(self, lines=pieces).find(label) if pieces else []
-        return [piece for piece in found if _END_SIGNS.findall(piece.text) == _END_SIGNS.findall(label)]
+        return replace(self, lines=pieces).find(label) if pieces else []
 
     @cached_property
     def _has_signs(self) -> bool:
@@ -353,6 +350,8 @@ def holds_values(label: str, text: str, *, reported: bool = False) -> bool:
         return False
     if any(f"{value}*" in label and is_longer_name(value, text) for value in values):
         return False
+    if not all(keeps_signs(value, text) for value in values):
+        return False
     return not values or any(_holds(label, values, text, reported, fold) for fold in (str.casefold, _as_drawn))
 
 
@@ -420,9 +419,9 @@ _SMALL_CAPITALS = str.maketrans("cjkopsuvwxyz", "CJKOPSUVWXYZ")
 def likeness(label: str, text: str) -> float:
     """Return from 0 to 1 how well a text fits a label.
 
-    ``*`` matches any text. Spaces and punctuation are ignored. A label in capitals matches capitals only, but one with
-    digits also small letters that look like capitals. Other labels match any case. Letters may differ a little, digits
-    may not.
+    ``*`` matches any text. Spaces and punctuation are ignored, but not the signs of *A+* and *-5*. A label in capitals
+    matches capitals only, but one with digits also small letters that look like capitals. Other labels match any case.
+    Letters may differ a little, digits may not.
     """
     capitals = label.upper() == label
     drawn = text.translate(_SMALL_CAPITALS) if capitals and digits(label) else text
@@ -432,7 +431,7 @@ def likeness(label: str, text: str) -> float:
     if capitals and drawn.upper() != drawn:
         return 0.0
     wanted, seen = plain(label), plain(text)
-    if not wanted or digits(wanted) != digits(seen):
+    if not wanted or digits(wanted) != digits(seen) or signs_differ(label, text):
         return 0.0
     if wanted == seen:
         return 1.0 if label.strip() == text.strip() else 0.99

@@ -43,6 +43,14 @@ def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
         ("{who}", "Muller", "Müller", False),
         ("{who} {number}", "Meyer", "Meier 12", False),
         ("{who} {number}", "Meyer", "Meyer 12", True),
+        ("*{who}*", "A+", "Grade: A+ (good)", True),
+        ("*{who}*", "A+", "Grade: A- (good)", False),
+        ("*{who}*", "C", "Course C++, course C", True),
+        ("*{who}*", "C", "Course C++", False),
+        ("*{who}*", "-5.00", "Balance −5.00 EUR", True),
+        ("*{who}*", "-5.00", "Balance 5.00 EUR", False),
+        ("*{who}*", "5.00", "Balance -5.00 EUR", False),
+        ("*{who}*", "R-12", "R -12 open", True),
     ],
 )
 def test_a_value_must_be_present_word_for_word(template: str, value: str, text: str, there: bool) -> None:
@@ -72,6 +80,9 @@ def test_a_value_read_as_single_words_is_found() -> None:
         ("E-114*", "E-114 CHECK FIELD: NOTE"),
         ("Flags on file: *Wrong amount*", "Flags on file: 2 (Other, Wrong amount)"),
         ("USER auditor", "USER AUDITOR"),
+        *(("Save", "Save…"), ("Amount", "Amount*"), ("Amount:", "Amount"), ("Qty", "Qty."), ("Sort", "Sort-")),
+        *(("Add", "+ Add"), ("Add", "+Add"), ("New +", "New+"), ("C++", "C+ +"), ("Ctrl+S", "Ctrl+ S")),
+        *(("TX-10482", "TX 10482"), ("TX-10482", "TX -10482"), ("5% - 10%", "5%-10%"), ("5.00 €", "5.00")),
     ],
 )
 def test_a_label_is_recognized(label: str, text: str) -> None:
@@ -91,10 +102,13 @@ def test_a_label_is_recognized(label: str, text: str) -> None:
         ("Save flag", ""),
         ("", "Save flag"),
         ("Flags on file: *Wrong amount*", "Flags on file: 0"),
+        *(("A+", "A-"), ("A", "A+"), ("A-", "A"), ("C", "C++"), ("C++", "C#"), ("C++", "C+"), ("< 18", "> 18")),
+        *(("Balance -5", "Balance 5"), ("-5", "+5"), ("5 %", "5 €"), ("50%", "50"), ("UTC+1", "UTC-1")),
     ],
 )
 def test_another_text_is_not_the_label(label: str, text: str) -> None:
     assert not matches(label, text)
+    assert not sight((text, 10, 100)).find(label)
 
 
 def test_a_value_is_right_of_its_label() -> None:
