@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from holo_tasks.core.elements.elements import Element, ElementTree
+from holo_tasks.core.elements.elements import DAY, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 
-DAY = re.compile(r"0?[1-9]|[12]\d|3[01]")
 SHORTEST, LONGEST = 28, 31
 """The days of the shortest and the longest month."""
 MOST_OTHERS = 14
@@ -40,10 +38,10 @@ def day_of(tree: ElementTree, element: Element) -> CalendarDay | None:
         return None
     above = tree.ancestors(element)
     for place, around in enumerate(above[:MOST_AROUND]):
-        days = [each for each in tree.below(around) if each.role == element.role and DAY.fullmatch(each.name)]
+        days = tree.days_below.get((around.id, element.role), ())
         if len(days) < SHORTEST:
             continue
-        month = _month_in(sorted(days, key=lambda each: each.id))
+        month = _month_in(days)
         if element not in month:
             return None
         top = min((each.box.top for each in days if each.on_screen), default=None)

@@ -99,6 +99,8 @@ TEXTS = frozenset({"label", "heading", "paragraph"})
 
 PLACE_NAME = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 """Name of a cell of a spreadsheet, such as ``B12``."""
+DAY = re.compile(r"0?[1-9]|[12]\d|3[01]")
+MOST_DAYS = 93
 CLASS_NAME = re.compile(r"(?:Gtk|Adw)[A-Z]\w*|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,}")
 """The name of a class. GTK 4.8 reports it for a control without a name, as “GtkButton”."""
 How = Literal["cache", "walk", "none"]
@@ -488,6 +490,23 @@ class ElementTree:
         found: dict[int, list[int]] = {}
         for element in self.elements:
             found.setdefault(element.parent, []).append(element.id)
+        return found
+
+    @cached_property
+    def days_below(self) -> Mapping[tuple[int, str], Sequence[Element]]:
+        """The elements that are named like a day of a month, by the index of each container around them and their role.
+
+        A container with more than the days of three months, such as a sheet of numbers, has only some of them.
+        """
+        found: dict[tuple[int, str], list[Element]] = {}
+        for element in self.elements:
+            if len(element.name) > 2 or not DAY.fullmatch(element.name):
+                continue
+            for above in self.ancestors(element):
+                days = found.setdefault((above.id, element.role), [])
+                if len(days) > MOST_DAYS:
+                    break  # the containers around it are as full
+                days.append(element)
         return found
 
     @cached_property

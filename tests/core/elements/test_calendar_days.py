@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from holo_tasks.core.elements.calendar_days import day_of
+from holo_tasks.core.elements.elements import Element, ElementTree
 from tests.support.calendars import calendar_of
 
 MONTH = [*range(1, 31)]
@@ -44,3 +46,31 @@ def test_the_header_is_above_the_days_also_if_some_of_them_are_out_of_view() -> 
 def test_a_calendar_out_of_view_has_no_day() -> None:
     tree = calendar_of(MONTH, shown=0)
     assert day_of(tree, tree.elements[10]) is None
+
+
+def test_a_sheet_of_numbers_is_read_once_for_all_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading it once per cell takes a second for 6,000 cells."""
+    tree, read = calendar_of([1 + place % 31 for place in range(2000)]), list[Element]()
+    below, ancestors = ElementTree.below, ElementTree.ancestors
+
+    def counted(tree: ElementTree, element: Element) -> Iterator[Element]:
+        for each in below(tree, element):
+            read.append(each)
+            yield each
+
+    monkeypatch.setattr(ElementTree, "below", counted)
+    monkeypatch.setattr(ElementTree, "ancestors", lambda tree, one: read.append(one) or ancestors(tree, one))
+    cells = [each for each in tree.elements if each.name == "17"]
+    assert [day_of(tree, each) for each in cells] == [None] * len(cells)
+    assert len(read) <= len(tree.elements) + len(cells)
+
+
+def test_a_calendar_beside_a_sheet_of_numbers_has_its_days() -> None:
+    calendar, sheet = calendar_of(MONTH), calendar_of([1 + place % 31 for place in range(2000)])
+    root = len(calendar.elements) - 1
+    moved = [replace(each, id=each.id + root, parent=root + 1 if each.id > 1 else 0) for each in sheet.elements[1:]]
+    tree = ElementTree((*calendar.elements, *moved))
+    found = day_of(tree, tree.elements[2 + 16])
+    assert found is not None
+    assert (found.number, found.count) == (17, 30)
+    assert day_of(tree, tree.elements[60]) is None
