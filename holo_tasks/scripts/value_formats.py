@@ -1,6 +1,7 @@
 """Write dates, times and amounts in a program's own format, and find the format of a written value.
 
-A format is part of a placeholder: ``{due:DD.MM.YYYY}``, ``{due:MMMM}``, ``{start:h:mm AM}``, ``{total:#.##0,00}``.
+A format is part of a placeholder: ``{due:DD.MM.YYYY}``, ``{due:MMMM}``, ``{start:h:mm AM}``, ``{total:#.##0,00}``. The
+names of months and days are English, or those of a language, as in ``{due:MMMM@de}``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import permutations, product
 
+from holo_tasks.scripts.date_names import ENGLISH, LANGUAGES, month_words, names_in, plain_word, weekday_words
+
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
@@ -21,9 +24,15 @@ _TIME_TOKENS = re.compile("HH|H|hh|h|mm|AM|am")
 _AMOUNT_FORM = re.compile(r"(?:#([^#0])##)?0(?:([.,])(0+))?")
 DAYS, MONTHS, YEARS = ("DD", "D"), ("MM", "M"), ("YYYY", "YY")
 DAY_WORDS, MONTH_WORDS, YEAR_WORDS, WEEKDAY_WORDS = ("D", "DD", "Do"), ("MMM", "MMMM"), ("YYYY",), ("ddd", "dddd")
-BETWEEN = r"[^\w{}]{1,3}(?:(?:of|the) )?"
+BETWEEN = r"[^\w{}]{1,3}(?:(?:of|the|de|del) )?"
 """What may stand between two words of a date."""
+OF_YEAR = frozenset({"de", "del"})
+"""Words between a month and its year, as in *marzo de 2026*."""
 SEPARATORS = "-./ "
+ORDINAL = re.compile(r"\d\. ?[^\W\d]")
+"""The day of a date that is not English, as in *24. August*."""
+NAMED = frozenset({"MMM", "MMMM", "ddd", "dddd"})
+"""The formats that are words of a language."""
 IN_WORDS = ("ddd", "dddd", "MMM", "MMMM", "Do", "DD", "D", "YYYY")
 """The formats of the words of a date. Of two that write a date alike, the last one counts."""
 MONTH_NAMES = (
@@ -39,8 +48,9 @@ def formatted(text: str, form: str) -> str:
 
     An amount keeps decimals that the format lacks.
     """
-    if _DATE.fullmatch(text) and _DATE_TOKENS.search(form):
-        return _DATE_TOKENS.sub(_written_with(_date_parts(text)), form)
+    date_form, _, language = form.partition("@")
+    if _DATE.fullmatch(text) and _DATE_TOKENS.search(date_form) and language in ("", *LANGUAGES):
+        return _DATE_TOKENS.sub(_written_with(_date_parts(text, language or ENGLISH)), date_form)
     if _TIME.fullmatch(text) and _TIME_TOKENS.search(form):
         return _TIME_TOKENS.sub(_written_with(_time_parts(text)), form)
     shape = _AMOUNT_FORM.fullmatch(form)
@@ -65,39 +75,70 @@ def forms_of(text: str, value: str) -> list[str]:
 
 
 def with_words_of(text: str, name: str, value: str) -> str:
-    """Return a text that says a whole date in English words, with placeholders for the words of the date.
+    """Return a text that says a whole date in words, with placeholders for the words of the date.
 
-    A day of a calendar may be called ``Thursday, December 24th, 2026``. Returns an empty string for any other text. In
-    ``Tue May 5, 2026`` the month is short, as the weekday is.
-    Equal words elsewhere in the text stay, because they are not the date's.
+    A day of a calendar may be called ``Thursday, December 24th, 2026``, or ``24. Dezember 2026``. Returns an empty
+    string for any other text, and for a date that is the same in two languages, such as ``24 de abril de 2026``. A date
+    that may be English is English. Equal words elsewhere in the text stay, because they are not the date's.
     """
-    parts = _date_parts(value) if _DATE.fullmatch(value) else {}
-    if "MMMM" not in parts:
+    if not _DATE.fullmatch(value) or value[:4] not in text:
         return ""
-    forms = {parts[form]: form for form in IN_WORDS}
+    said = {
+        language: found for language in LANGUAGES if (found := _in_language(text, name, value, language)) is not None
+    }
+    others = {language: found for language, found in said.items() if language != ENGLISH}
+    if ENGLISH in said and not (others and ORDINAL.search(text)):
+        return said[ENGLISH][0]
+    longest = max((length for _, length in others.values()), default=0)
+    written = [words for words, length in others.values() if length == longest]
+    return written[0] if len(written) == 1 else ""
+
+
+def _in_language(text: str, name: str, value: str, language: str) -> tuple[str, int] | None:
+    """Return a text with placeholders for the words of a date, and the length of the date; ``None`` without one.
+
+    In ``Tue May 5, 2026`` the month is short, as the weekday is.
+    """
+    parts = _date_parts(value, language)
+    if "MMMM" not in parts:
+        return None
+    forms = {parts[form]: form for form in IN_WORDS if form in parts}
     orders = permutations(_any_of(parts, kinds) for kinds in (DAY_WORDS, MONTH_WORDS, YEAR_WORDS))
     weekday = _any_of(parts, WEEKDAY_WORDS)
     dates = "|".join(BETWEEN.join(order) for order in orders)
-    whole = rf"\b(?:{weekday}{BETWEEN})?(?:{dates})(?:{BETWEEN}{weekday})?"
+    whole = re.compile(rf"(?<!\w)(?:{weekday}{BETWEEN})?(?:{dates})(?:{BETWEEN}{weekday})?")
+    word = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(map(re.escape, forms), key=len, reverse=True))})(?!\w)")
 
     def named(date: re.Match[str]) -> str:
-        words = re.split(r"(\w+)", date[0])
-        told = forms | ({parts["MMM"]: "MMM"} if parts["ddd"] in words else {})
-        return "".join(f"{{{name}:{told[word]}}}" if word in told else word for word in words)
+        told = forms | ({parts["MMM"]: "MMM"} if parts["ddd"] in word.findall(date[0]) else {})
+        return word.sub(lambda found: f"{{{name}:{_of_language(told[found[0]], language)}}}", date[0])
 
-    said = re.sub(whole, named, text)
-    return "" if said == text else said
+    lengths = [len(date[0]) for date in whole.finditer(text)]
+    return (whole.sub(named, text), max(lengths)) if lengths else None
+
+
+def _of_language(form: str, language: str) -> str:
+    return f"{form}@{language}" if form in NAMED and language != ENGLISH else form
 
 
 def _any_of(parts: Mapping[str, str], forms: Sequence[str]) -> str:
-    return rf"(?:{'|'.join(parts[form] for form in forms)})\b"
+    return rf"(?:{'|'.join(re.escape(parts[form]) for form in forms if form in parts)})(?!\w)"
 
 
 def is_part_of(text: str, value: str) -> bool:
     """Return whether the numbers of a text are parts of a date or a time, as of a day in a calendar, or its month."""
     tell = _date_parts if _DATE.fullmatch(value) else _time_parts if _TIME.fullmatch(value) else None
     said = re.findall(r"\d+", text) or [text.strip()]
-    return tell is not None and {*tell(value).values()}.issuperset(said)
+    return tell is not None and ({*tell(value).values()}.issuperset(said) or _is_name_of(said[0], value))
+
+
+def _is_name_of(word: str, value: str) -> bool:
+    """Return whether a word is the name of a date's month or day of the week in some language."""
+    if not any(map(str.isalpha, word)) or "MMMM" not in (_date_parts(value) if _DATE.fullmatch(value) else {}):
+        return False
+    day, plain = datetime.date.fromisoformat(value), plain_word(word)
+    month = month_words().get(plain)
+    return (month is not None and month.number == day.month) or day.weekday() in weekday_words().get(plain, ())
 
 
 def day_and_month(text: str, value: str) -> tuple[str, str]:
@@ -111,23 +152,39 @@ def day_and_month(text: str, value: str) -> tuple[str, str]:
 def months_in(text: str) -> list[tuple[str, ...]]:
     """Return the years and the months of a text such as ``Nov 2026``, or an empty list if it lacks one of the two.
 
-    OCR may join a month and a year. One month must be in full or next to a year, because *mar* is a day of the week in
-    other languages.
+    The months have their English names; the text may have those of other languages. OCR may join a month and a year.
+    A short name counts next to a year, because *mar* is also a day of the week, and *out* also a month in Portuguese.
+    English short names count elsewhere as well, except among days of the week.
     """
-    words = re.findall(r"[^\W\d_]+|\d+", text)
-    months = {name for word in words for name in MONTH_NAMES if word.casefold() in (name[:3].lower(), name.lower())}
+    words = [plain_word(word) for word in re.findall(r"[^\W\d_]+|\d+", text)]
     years = {word for word in words if _YEAR.fullmatch(word)}
-    is_sure = any(len(word) > 3 and word.title() in months for word in words) or _has_short_month(words)
-    return [tuple(sorted(years)), tuple(sorted(months))] if years and is_sure else []
+    if not years:
+        return []
+    months, is_sure = set[str](), False
+    for place, word in enumerate(words):
+        named = month_words().get(word)
+        if named is None:
+            continue
+        is_certain = named.is_full or _is_next_to_year(words, place)
+        if is_certain or (named.is_english and not _is_among_weekdays(words, place)):
+            months.add(MONTH_NAMES[named.number - 1])
+        is_sure = is_sure or is_certain
+    return [tuple(sorted(years)), tuple(sorted(months))] if is_sure else []
 
 
-def _has_short_month(words: Sequence[str]) -> bool:
-    """Return whether the word right before a year, or without one the word after it, is the short name of a month."""
-    for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
-        month = before if before.isalpha() else after
-        if _YEAR.fullmatch(word) and any(month.title() == name[:3] for name in MONTH_NAMES):
-            return True
-    return False
+def _is_next_to_year(words: Sequence[str], place: int) -> bool:
+    """Return whether a word is right before a year, or right after a year that has no word before it."""
+    after = [word for word in words[place + 1 : place + 3] if word not in OF_YEAR]
+    if after and _YEAR.fullmatch(after[0]):
+        return True
+    is_after_year = place > 0 and _YEAR.fullmatch(words[place - 1]) is not None
+    return is_after_year and not (place > 1 and words[place - 2].isalpha())
+
+
+def _is_among_weekdays(words: Sequence[str], place: int) -> bool:
+    """Return whether a word such as *mar* is the name of a day of the week, and so is a word next to it."""
+    beside = [*words[max(0, place - 1) : place], *words[place + 1 : place + 2]]
+    return words[place] in weekday_words() and any(word in weekday_words() for word in beside)
 
 
 def days_of_month(text: str) -> int:
@@ -165,17 +222,21 @@ def _written_with(parts: dict[str, str]) -> Callable[[re.Match[str]], str]:
     return lambda token: parts.get(token[0], token[0])
 
 
-def _date_parts(text: str) -> dict[str, str]:
+def _date_parts(text: str, language: str = ENGLISH) -> dict[str, str]:
     year, month, day = text.split("-")
     number = int(day)
     parts = {"YYYY": year, "YY": year[2:], "MM": month, "M": str(int(month)), "DD": day, "D": str(number)}
     try:
-        weekday = WEEKDAYS[datetime.date.fromisoformat(text).weekday()]
+        weekday = datetime.date.fromisoformat(text).weekday()
     except ValueError:
         return parts  # not a day of the calendar
-    named = MONTH_NAMES[int(month) - 1]
+    if language != ENGLISH:
+        names, at = names_in(language), int(month) - 1
+        named = {"MMMM": names.months[at], "MMM": names.short_months[at]}
+        return {**parts, **named, "dddd": names.weekdays[weekday], "ddd": names.short_weekdays[weekday]}
+    word, day_word = MONTH_NAMES[int(month) - 1], WEEKDAYS[weekday]
     end = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return {**parts, "MMMM": named, "MMM": named[:3], "dddd": weekday, "ddd": weekday[:3], "Do": f"{number}{end}"}
+    return {**parts, "MMMM": word, "MMM": word[:3], "dddd": day_word, "ddd": day_word[:3], "Do": f"{number}{end}"}
 
 
 def _time_parts(text: str) -> dict[str, str]:

@@ -33,8 +33,31 @@ def test_a_day_is_found_in_its_month(header: str, due: str, place: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("header", "days", "due"),
+    [
+        ("März 2026 Mo Di Mi Do Fr Sa So", DECEMBER, "2026-03-17"),
+        ("MARZ 2026", DECEMBER, "2026-03-17"),
+        ("janv. 2026 lun. mar. mer. jeu.", DECEMBER, "2026-01-17"),
+        ("marzo de 2026 lu ma mi ju", DECEMBER, "2026-03-17"),
+        ("dicembre 2026 lun mar mer", DECEMBER, "2026-12-17"),
+        ("marzec 2026 pon. wt. śr.", DECEMBER, "2026-03-17"),
+        ("set. de 2026 seg. ter. qua.", NOVEMBER, "2026-09-17"),
+        ("mei 2026 ma di wo do vr", DECEMBER, "2026-05-17"),
+        ("listopad 2026 po út st", NOVEMBER, "2026-11-17"),
+        ("Set date November 2026", NOVEMBER, "2026-11-17"),
+    ],
+)
+def test_the_month_may_be_written_in_another_language(header: str, days: Sequence[int], due: str) -> None:
+    assert find(DAY, {"due": due}, sight(header, days)).left == SIDE * 2
+
+
+@pytest.mark.parametrize(
     ("due", "seen"),
     [
+        pytest.param("2026-04-17", sight("mar – apr 2026", NOVEMBER), id="a month that is no weekday"),
+        pytest.param("2026-04-17", sight("marzo – abril 2026", NOVEMBER), id="two months in Spanish"),
+        pytest.param("2026-10-17", sight("listopad 2026", DECEMBER), id="October in Croatian, November in Polish"),
+        pytest.param("2026-10-17", sight("out November 2026", DECEMBER), id="an English word like a month"),
         pytest.param("2026-12-17", sight("November 2026"), id="another month"),
         pytest.param("2027-11-17", sight("November 2026"), id="another year"),
         pytest.param("2026-11-17", sight("November"), id="no year"),

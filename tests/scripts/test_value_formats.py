@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holo_tasks.scripts.value_formats import format_of, formatted, with_words_of
+from holo_tasks.scripts.value_formats import format_of, formatted, is_part_of, with_words_of
 from holo_tasks.scripts.values import fill
 
 
@@ -77,7 +77,39 @@ def test_may_is_a_short_and_a_long_word(text: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["24", "December 24", "December 2026", "25 December 2026", "124 December 2026", "24 Dezember 2026"]
+    ("text", "other"),
+    [
+        pytest.param("24. Dezember 2026", "3. März 2027", id="German"),
+        pytest.param("Donnerstag, 24. Dez. 2026", "Mittwoch, 3. März 2027", id="German, short"),
+        pytest.param("jeudi 24 décembre 2026", "mercredi 3 mars 2027", id="French"),
+        pytest.param("jueves, 24 de diciembre de 2026", "miércoles, 3 de marzo de 2027", id="Spanish"),
+        pytest.param("giovedì 24 dicembre 2026", "mercoledì 3 marzo 2027", id="Italian"),
+        pytest.param("24 grudnia 2026", "3 marca 2027", id="Polish"),
+        pytest.param("quinta-feira, 24 de dezembro de 2026", "quarta-feira, 3 de março de 2027", id="Portuguese"),
+        pytest.param("donderdag 24 december 2026", "woensdag 3 maart 2027", id="Dutch, by its day of the week"),
+        pytest.param("Choose Thursday, December 24th, 2026", "Choose Wednesday, March 3rd, 2027", id="English"),
+    ],
+)
+def test_the_words_of_a_date_may_be_of_another_language(text: str, other: str) -> None:
+    assert fill(with_words_of(text, "due", "2026-12-24"), {"due": "2027-03-03"}) == other
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("24 december 2026", "2026-12-24"), ("24 de abril de 2026", "2026-04-24"), ("24. listopada 2026", "2026-10-24")],
+    ids=["Dutch, Danish or Swedish", "Spanish or Portuguese", "Croatian, and another month in Polish"],
+)
+def test_a_date_that_several_languages_or_none_may_have_written_has_no_words(text: str, value: str) -> None:
+    assert with_words_of(text, "due", value) == ""
+
+
+@pytest.mark.parametrize(("text", "is_part"), [("Dez.", True), ("grudzień", True), ("Nov.", False), ("Set", False)])
+def test_the_name_of_a_month_in_any_language_is_a_part_of_its_date(text: str, is_part: bool) -> None:
+    assert is_part_of(text, "2026-12-24") is is_part
+
+
+@pytest.mark.parametrize(
+    "text", ["24", "December 24", "December 2026", "25 December 2026", "124 December 2026", "24 Dezembro 2026"]
 )
 def test_a_text_with_less_than_a_date_has_no_words_of_it(text: str) -> None:
     """The next item may have another month."""
