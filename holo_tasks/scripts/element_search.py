@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements.calendar_days import day_of
+from holo_tasks.core.elements.calendar_days import CalendarDay, day_of
 from holo_tasks.core.elements.elements import CELLS, LISTS, MODAL, READ_ONLY, ROWS, TEXTS, Element, ElementTree, in_rows
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.steps_and_targets import (
@@ -164,16 +164,19 @@ def is_day_in_month(element: Element, month: str, sight: Sight) -> bool:
     days as the month.
     """
     day = None if sight.elements is None else day_of(sight.elements, element)
-    if day is None or days_of_month(month) != day.count:
-        return False
+    return day is not None and days_of_month(month) == day.count and months_above(day, sight) == months_in(month)
+
+
+def months_above(day: CalendarDay, sight: Sight) -> list[tuple[str, ...]]:
+    """Return the years and the months that the picture shows above a calendar's days, as `months_in` does."""
     for header in day.headers:
         read = sight.written(header)
         if read is None:
             inside = (line for line in sight.lines if header.contains(line.box.center))
             read = " ".join(line.text for line in inside)
         if months := months_in(read):
-            return months == months_in(month)
-    return False
+            return months
+    return []
 
 
 def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight, *, any_place: bool) -> Element | None:

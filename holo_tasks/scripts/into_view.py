@@ -1,4 +1,4 @@
-"""Bring the target of a playbook's step into view: by the mouse wheel, the pager of a list, or a click into its field.
+"""Bring the target of a playbook's step into view: by the mouse wheel, a pager, a calendar, or a click into its field.
 
 `IntoView` decides these moves. Each is an ordinary action of the trace. After each the playbook looks again.
 """
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from holo_tasks.core.elements.elements import CELLS, Element, ElementTree, role_of
 from holo_tasks.core.screen.geometry import Point
+from holo_tasks.scripts.calendar_view import MOST_MONTHS, month_control, shown_month
 from holo_tasks.scripts.conditions import conditions_in_words, has_come, is_visible
 from holo_tasks.scripts.element_search import (
     FIELDS,
@@ -43,7 +44,8 @@ from holo_tasks.scripts.scrolling import (
     wheel_over,
 )
 from holo_tasks.scripts.steps_and_targets import Condition, Named, ShownElement, Target, texts_of
-from holo_tasks.scripts.values import PLACEHOLDER, Value, filled_in, label_of
+from holo_tasks.scripts.value_formats import month_number
+from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, filled_in, label_of
 from holo_tasks.vision.screen_text import Sight
 
 MOST_MOVES, MOST_TURNS, MOST_PAGES, MOST_WAITS, MOST_NOTCHES = 30, 25, 10, 10, 40
@@ -53,6 +55,7 @@ MOST_LOOKS = 12
 
 A scroll bar that fades in changes the picture of a list that is at its end.
 """
+WAIT_FOR_MONTH = "Wait for the next month of the calendar."
 WAIT_FOR_PAGE, WAIT_FOR_LIST = (
     "Wait for the next page of the list.",
     "Wait until the program reports the scrolled list.",
@@ -95,6 +98,8 @@ class _Search:
     waits: int = 0
     is_loading: bool = False
     in_list: bool = False
+    months: tuple[int, int] | None = None
+    """The month that a calendar showed before the last press that turned it, and the one that it must show then."""
     is_over: bool = False
     clicked_field: bool = False
 
@@ -107,7 +112,7 @@ class IntoView:
     """Brings the targets and texts of a step into view. ``press_once`` are labels that it never presses."""
 
     def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], press_once: Sequence[str]) -> None:
-        self._values = values
+        self._values, self._press_once = values, {label.casefold() for label in press_once}
         self._banned = [*press_once, *(name for rule in rules for name in _pressed_by(rule))]
         self._search = _Search(("", 0))
 
@@ -132,7 +137,7 @@ class IntoView:
     def not_moved(self) -> None:
         """Note that the last move was withheld, so that an unchanged list does not count as its end."""
         search = self._search
-        search.before, search.turned = (), None
+        search.before, search.turned, search.months = (), None, None
         if search.is_loading:
             search.is_loading = False
             search.pages.pop()
@@ -162,7 +167,7 @@ class IntoView:
         if self._search.moves >= MOST_MOVES:
             self._search.is_over, self._search.told = True, f"{MOST_MOVES} moves did not bring it into view"
             return None
-        move = self._to_reported(needed, sight, tree)
+        move = self._to_month(misfit, sight, tree) or self._to_reported(needed, sight, tree)
         is_late = (late or self._search.in_list) and not self._search.is_over
         if move is None and is_late and self._is_by_key(misfit, sight):
             move = self._through_list(misfit, sight, tree)
@@ -190,6 +195,35 @@ class IntoView:
             return None
         self._search.clicked_field = True
         return _step("click", KEYBOARD, box.center, sight, element=words_of(wanted), button="left")
+
+    def _to_month(self, misfit: Misfit, sight: Sight, tree: ElementTree) -> Move | None:
+        """Return a press that turns a calendar by one month toward the month of the step's date.
+
+        Each press must have turned it by one month, else the search is over.
+        """
+        search, ways = self._search, [way for target in misfit.action.targets for way in target.ways if way.month]
+        if misfit.cause != "target" or not ways:
+            return None
+        wanted, shown = month_number(fill(ways[0].month or "", self._values)), shown_month(ways[0].role, sight)
+        before, after = search.months or (None, None)
+        if search.months and (shown is None or shown.number == before) and search.waits < MOST_WAITS:
+            search.waits += 1
+            return _said("wait", WAIT_FOR_MONTH, seconds=0.5)
+        if search.months and (shown is None or shown.number != after):
+            search.is_over, search.told = True, "the calendar did not turn by one month"
+            return None
+        if wanted is None or shown is None or shown.number == wanted:
+            return None
+        forward = wanted > shown.number
+        control = month_control(shown.first, forward, tree)
+        is_banned = control is not None and control.name.casefold() in self._press_once
+        if control is None or is_banned or sight.disagrees(control, "") or abs(wanted - shown.number) > MOST_MONTHS:
+            search.told = "the calendar shows another month, and nothing certainly turns it to the one of the date"
+            return None
+        search.months, search.waits = (shown.number, shown.number + (1 if forward else -1)), 0
+        thought = f"Turn the calendar to the {'next' if forward else 'previous'} month."
+        element = f"{control.name} {control.role}"
+        return _step("click", thought, control.box.center, sight, element=element, button="left")
 
     def _is_reported_late(self, tree: ElementTree, picture: str) -> bool:
         """Return whether the last turn changed the picture and nothing that is reported, for some looks at most."""

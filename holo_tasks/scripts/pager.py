@@ -75,7 +75,8 @@ def _is_next(name: str) -> bool:
     return plain in NEXT if plain else name.strip() in NEXT_SIGNS
 
 
-def _is_usable(element: Element) -> bool:
+def is_usable(element: Element) -> bool:
+    """Return whether a control is not disabled."""
     return bool(element.states & {"sensitive", "enabled"})
 
 
@@ -127,7 +128,7 @@ def _next_in(group: Element, page: Element, tree: ElementTree) -> Element | None
     if controls:
         singles = [each for each in controls if each.name.strip() != "»"] or controls
         sure = follow or named or ranged or (singles[0].role == "link" and _counts_pages(texts, page, tree))
-        return singles[0] if len(singles) == 1 and sure and _is_usable(singles[0]) else None
+        return singles[0] if len(singles) == 1 and sure and is_usable(singles[0]) else None
     only_links = all(each.role == "link" for each in links)
     return _number_after(numbers) if (follow and only_links) or named else None
 
@@ -145,4 +146,4 @@ def _number_after(numbers: list[tuple[int, Element]]) -> Element | None:
     if len(current) != 1:
         return None
     found = [each for number, each in numbers if number == current[0] + 1 and each.role in PRESSABLE]
-    return found[0] if len(found) == 1 and _is_usable(found[0]) else None
+    return found[0] if len(found) == 1 and is_usable(found[0]) else None

@@ -187,13 +187,19 @@ def _is_among_weekdays(words: Sequence[str], place: int) -> bool:
     return words[place] in weekday_words() and any(word in weekday_words() for word in beside)
 
 
-def days_of_month(text: str) -> int:
-    """Return the number of days of a month such as ``February 2028``; 0 for any other text."""
+def month_number(text: str) -> int | None:
+    """Return the number of months since the year 0 of a month such as ``February 2028``; ``None`` for another text."""
     found = months_in(text)
     if not found or any(len(part) != 1 for part in found):
-        return 0
+        return None
     (year,), (month,) = found
-    return calendar.monthrange(int(year), MONTH_NAMES.index(month) + 1)[1]
+    return int(year) * 12 + MONTH_NAMES.index(month)
+
+
+def days_of_month(text: str) -> int:
+    """Return the number of days of a month such as ``February 2028``; 0 for any other text."""
+    number = month_number(text)
+    return 0 if number is None else calendar.monthrange(number // 12, number % 12 + 1)[1]
 
 
 def _order(form: str) -> str:
