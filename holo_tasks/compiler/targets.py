@@ -44,6 +44,10 @@ CUT_OFF = re.compile(rf"{GOES_ON.pattern}|^\w+\.{{1,2}}$")
 LEAST_SHOWN = 3
 LATIN = frozenset({"LATIN"})
 JAPANESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+NUMBER = re.compile(
+    r"(?<![\d}][.,])\d{1,3}(?:[.,']\d{3})+(?:[.,]\d\d?)?(?![.,]?[\d{])|(?<![\d}][.,])\d+[.,]\d\d?(?![.,]?[\d{])|\d+"
+)
+"""A number with its decimals and groups. The parts of a date, as in ``24.12.{year}``, are numbers of their own."""
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
 """A position among several in brackets, in the words of some languages."""
 CAPTIONS = 3
@@ -208,12 +212,18 @@ def _replaced(text: str, value: str, name: str) -> str:
     """Return a text with a name in place of a value, except inside other names and their formats.
 
     OCR may read the capital of a key such as ``J-2002`` as a small letter. A word without a digit, such as ``open``,
-    may be the label of a control if it has a capital.
+    may be the label of a control if it has a capital. A part of a longer number, such as the 12 of 120 and of 12.50, is
+    another number.
     """
     is_key = len(value) >= TELLING_NUMBER and any(map(str.isdigit, value))
     case = re.IGNORECASE if is_key else re.NOFLAG
-    pattern = f"{PLACEHOLDER.pattern}|{re.escape(value)}"
-    return re.sub(pattern, lambda found: found[0] if found[1] else name, text, flags=case)
+    numbers = [number.span() for number in NUMBER.finditer(text)]
+
+    def put_in(found: re.Match[str]) -> str:
+        is_part = any(start < edge < end for start, end in numbers for edge in found.span())
+        return found[0] if found[1] or is_part else name
+
+    return re.sub(f"{PLACEHOLDER.pattern}|{re.escape(value)}", put_in, text, flags=case)
 
 
 def title_of_item(title: str, values: Mapping[str, Value]) -> str:

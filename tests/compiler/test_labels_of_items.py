@@ -51,6 +51,31 @@ def test_a_key_is_found_in_a_text_if_ocr_misread_its_capital(text: str, said: st
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Line 120", "Line 120"),
+        ("Line 312", "Line 312"),
+        ("Ref 120261", "Ref 120261"),
+        ("Total 12.50", "Total 12.50"),
+        ("Total 0,12", "Total 0,12"),
+        ("Total 12,000.00", "Total 12,000.00"),
+        ("Line 12", "Line {line}"),
+        ("Line 12.", "Line {line}."),
+        ("R-12/2026", "R-{line}/{year}"),
+        ("12.11.2026", "{line}.11.{year}"),
+        ("A12 in 2026", "A{line} in {year}"),
+        ("Due 2026.12", "Due 2026.12"),
+        ("2026.11.12", "{year}.11.{line}"),
+        ("12, 14", "{line}, 14"),
+        ("Sum 1,284.50", "Sum 1,284.50"),
+        ("Sum 284.50", "Sum {sum}"),
+    ],
+)
+def test_a_value_is_no_part_of_a_longer_number(text: str, said: str) -> None:
+    assert templated(text, {"line": "12", "year": "2026", "sum": "284.50"}) == said
+
+
+@pytest.mark.parametrize(
     ("text", "is_of"),
     [
         ("Berg Sh... olduser", True),
