@@ -30,6 +30,9 @@ THIN = frozenset("il1jtfr")
 """Groups of letters that OCR confuses, pairs that it merges into one letter, and thin letters that it misses."""
 NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "not", "nicht", "kein", "keine"})
 """Words and syllables at the start of a text that reverse its meaning."""
+NARROW, WIDE = frozenset("iljtfrI.,:;'!|()[] -"), frozenset("mwMW@%")
+SURE_EDGE = 0.3
+"""Distance in digits from which the edge of a field certainly lies in a number, although widths are estimates."""
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
 _ICON = re.compile(r"^[\u2e80-\u9fff] ?(?=[A-Za-zÀ-ÿ]{2})|(?<=[A-Za-zÀ-ÿ]{2}) ?[\u2e80-\u9fff]$")
 """A Chinese sign at the end of a Latin word."""
@@ -269,14 +272,38 @@ class Sight:
 
 def _leads_into(label: str, line: Line, field: Box) -> bool:
     """Return whether a line begins with a label on the left of a field, and goes on with the text in the field."""
+    head = next((head for head in _heads(line.text) if matches(label, head)), None)
+    return head is not None and _may_end_at(head, line, field) and not _is_edge_in_number(head, line, field)
+
+
+def _may_end_at(head: str, line: Line, field: Box) -> bool:
+    """Return whether the beginning of a line may end at the left edge of a field."""
     apart = field.left - line.box.left
     if not (on_row(line.box, field) and 0 < apart < line.box.width and line.box.right <= field.right + apart):
         return False
-    head = next((head for head in _heads(line.text) if matches(label, head)), None)
-    if head is None:
-        return False
-    width = len(head) * line.box.width / len(line.text)  # letters differ in width, so this is a rough value
+    width = _width(head, line)
     return abs(width - apart) <= max(0.25 * width, 2 * line.box.height)
+
+
+def _is_edge_in_number(head: str, line: Line, field: Box) -> bool:
+    """Return whether the edge of a field lies in the number at the end of a label, or in the number behind the label.
+
+    OCR joins *Line 1* and *20 High St* to ``Line 120 High St``. The label is then neither *Line* nor *Line 120*.
+    """
+    apart, begin, sure = field.left - line.box.left, f"{head} ", SURE_EDGE * _width("0", line)
+    is_before_number = line.text.startswith(begin) and line.text[len(begin)].isdigit()
+    is_over_number = head[-1].isdigit() and _width(head, line) - apart > sure
+    return is_over_number or (is_before_number and apart - _width(begin, line) > sure)
+
+
+def _width(head: str, line: Line) -> float:
+    """Return about the width in pixels of the beginning of a line. Letters differ in width."""
+    return _drawn(head) * line.box.width / _drawn(line.text)
+
+
+def _drawn(text: str) -> float:
+    """Return the width of a text in usual letters."""
+    return sum(0.5 if sign in NARROW else 1.4 if sign in WIDE else 1.2 if sign.isupper() else 1 for sign in text)
 
 
 _HEAD_END = re.compile(r"(?<=\S)(?:\s+|(?<=[^\W\d_])(?=-?\d))(?=\S)")
@@ -293,16 +320,16 @@ def label_before(line: Line, field: Box) -> str:
 
     At least half of the line's rest is in the field. OCR's box of a label alone reaches less far over the edge.
     """
-    heads = [head for head in _heads(line.text) if _leads_into(head, line, field)]
+    heads = [head for head in _heads(line.text) if _may_end_at(head, line, field)]
 
     def is_rest_inside(head: str) -> bool:
-        rest = (len(line.text) - len(head)) * line.box.width / len(line.text)
-        return line.box.right - field.left > max(rest, line.box.height) / 2
+        return line.box.right - field.left > max(line.box.width - _width(head, line), line.box.height) / 2
 
     def distance(head: str) -> float:
-        return abs(len(head) * line.box.width / len(line.text) - (field.left - line.box.left))
+        return abs(_width(head, line) - (field.left - line.box.left))
 
-    return min(filter(is_rest_inside, heads), key=distance, default="")
+    found = min(filter(is_rest_inside, heads), key=distance, default="")
+    return "" if found and _is_edge_in_number(found, line, field) else found
 
 
 def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from PIL import ImageFont
 
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.playbook import Read
@@ -207,6 +208,28 @@ def test_a_label_ends_where_the_field_begins(text: str, width: int, label: str) 
     assert label_before(line, field) == label
     seen = Sight((line,), Size(400, 300), (field,))
     assert not label or seen.field_at(label) == field
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "space", "found"),
+    [
+        pytest.param("Line 1", "20 High St", "", "", id="a number of the label joined to a number of the text"),
+        pytest.param("Line 2", "7 Elm", "", "", id="another one"),
+        pytest.param("Line", "120 High St", " ", "Line", id="a number of the text"),
+        pytest.param("Amount", "10.00", " ", "Amount", id="an amount"),
+        pytest.param("Room 12", "Berlin", " ", "Room 12", id="a number of the label"),
+    ],
+)
+@pytest.mark.parametrize("gap", [3, 6])
+def test_a_number_over_the_edge_of_a_field_is_not_cut(label: str, value: str, space: str, found: str, gap: int) -> None:
+    """The field of *Line 1* is not that of *Line*, and the next item has another number in it."""
+    font = ImageFont.truetype("DejaVuSans.ttf", 14)
+    edge = 20 + int(font.getlength(label)) + gap
+    line = Line(f"{label}{space}{value}", Box(20, 92, edge + 4 + int(font.getlength(value)) - 20, 22))
+    field = Box(edge, 90, 250, 26)
+    assert label_before(line, field) == found
+    seen = Sight((line,), Size(400, 300), (field,))
+    assert seen.field_at("Line") == (field if found == "Line" else None)
 
 
 @pytest.mark.parametrize(("apart", "is_one"), [(-5, True), (9, True), (30, False), (-20, False)])
