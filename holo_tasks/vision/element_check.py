@@ -19,7 +19,7 @@ from holo_tasks.core.elements.elements import PLACE_NAME, TEXTS, Element, Elemen
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.control_text import can_read
-from holo_tasks.vision.name_fit import SHORT, SURE, agrees, day_in, fit, fit_cut_off, fit_pressed
+from holo_tasks.vision.name_fit import SHORT, SURE, agrees, day_in, fit, fit_cut_off, fit_pressed, is_cut_off
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.screen_text import (
     LIKENESS,
@@ -30,7 +30,7 @@ from holo_tasks.vision.screen_text import (
     plain,
 )
 from holo_tasks.vision.template_match import pixels_of
-from holo_tasks.vision.text_row import is_empty, row_after_icon, row_in
+from holo_tasks.vision.text_row import enlarged, is_empty, row_after_icon, row_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,7 +176,7 @@ class ElementCheck:
             if not any(fits(text, read) >= LIKENESS for text in _texts(element)) or contradicts_name(
                 element, read, self._others(frame, tree, element, read), also
             ):
-                is_there = self._begins_left(frame, tree, element) or self._is_after_icon(frame, tree, element)
+                is_there = self._begins_left(frame, tree, element) or self._is_read_alone(frame, tree, element, read)
                 return "" if is_there else ANOTHER_TEXT
         return TOO_LARGE if element.role in PRESSED and not _is_near(lines, element.box) else ""
 
@@ -195,20 +195,31 @@ class ElementCheck:
         others = (each for each in tree.elements if each.role == "cell" and each.id != element.id and each.on_screen)
         return not any(each.box.intersects(written[0].box) and agrees(each.name, written[0].text) for each in others)
 
-    def _is_after_icon(self, frame: Frame, tree: ElementTree, element: Element) -> bool:
-        """Return whether the text after an icon in a row of a list is its name, or the beginning of it.
+    def _is_read_alone(self, frame: Frame, tree: ElementTree, element: Element, read: str) -> bool:
+        """Return whether the text in a row of a list, read alone, is its name or the beginning of it.
 
-        OCR reads the icon as a letter or a digit, and loses letters beside it.
+        OCR reads an icon before it as a letter or a digit, and loses letters beside it. It also loses letters of a
+        text that is cut off, so such a text is read again in twice its size.
         """
         if element.role not in IN_LISTS or not can_read():
             return False
         pixels, part = pixels_of(frame, element.box)
-        found = row_after_icon(pixels) if min(part.width, part.height) >= LEAST_PIXELS else None
+        if min(part.width, part.height) < LEAST_PIXELS:
+            return False
+        found = row_after_icon(pixels) or (row_in(pixels) if is_cut_off(read) else None)
         if found is None:
             return False
-        key = _key(found[0], "row")
-        lines = self._known.get(key) or self._remember(key, (self._read_row(*found),))
-        return not contradicts_name(element, _text(lines), _others(tree, element))
+        others = [*_others(tree, element)]
+        for size in (1, 2):
+            key = _key(found[0], ("row", size))
+            lines = self._known.get(key)
+            if lines is None:
+                lines = self._remember(key, (self._read_row(enlarged(found[0], size), found[1]),))
+            if not contradicts_name(element, _text(lines), others):
+                return True
+            if not is_cut_off(_text(lines)):
+                return False
+        return False
 
     def _of_empty_cell(self, frame: Frame, tree: ElementTree, element: Element) -> str:
         """Return `ANOTHER_TEXT` if the picture shows a text in an empty cell of a spreadsheet.
@@ -436,9 +447,9 @@ def contradicts_name(element: Element, read: str, others: Iterable[str], also: s
         read = _AFTER_ELLIPSIS.split(read)[0]
     shows = element.role in WRITTEN_ON and bool(element.name)
     fits = fit_pressed if element.role in PRESSED else fit
-    own = max(fits(text, read) for text in (*_texts(element), also))
-    if element.role in IN_LISTS and own < LIKENESS:
-        own = max(fit_cut_off(text, read) for text in _texts(element))
+    is_cut = element.role in IN_LISTS and is_cut_off(read)
+    texts = (*_texts(element), also)
+    own = max((fit_cut_off if is_cut and not is_cut_off(text) else fits)(text, read) for text in texts)
     if own >= LIKENESS:
         return own < 1.0 and any(fit(other, read) > own for other in others)
     return shows or any(fit(other, read) >= SURE for other in others)

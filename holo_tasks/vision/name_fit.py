@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from holo_tasks.vision.screen_text import LIKENESS, NEGATIONS, digits, may_be_misread, plain, without_icon
+from holo_tasks.vision.screen_text import ALIKE, LIKENESS, NEGATIONS, digits, plain, without_icon
 
 SHORT, SHORT_LIKENESS = 4, 0.6
 """Letters below which a name is short, and the least likeness of two short names."""
@@ -68,18 +68,24 @@ def fit_pressed(name: str, read: str) -> float:
 def fit_cut_off(name: str, read: str) -> float:
     """Return from 0 to 1 how well a text with an ellipsis fits the beginning of a name.
 
-    OCR may have lost one letter of it, or taken one for a letter that looks alike. More letters may be a word such as
-    *un*, and the name of another item.
+    OCR may have taken a letter for one that looks alike. A lost letter may make another name: the ``Vanilla ic…`` of an
+    ice cream is not *Vanilla rice*.
     """
     wanted, seen = plain(name), plain(read)
-    if not _CUT_OFF.search(read) or not SHORT <= len(seen) <= len(wanted):
+    if not is_cut_off(read) or not SHORT <= len(seen) <= len(wanted):
         return 0.0
-    head, longer = wanted[: len(seen)], wanted[: len(seen) + 1]
-    lacks_one = any(
-        longer[:place] + longer[place + 1 :] == seen for place, sign in enumerate(longer) if not sign.isdigit()
+    head = wanted[: len(seen)]
+    if head == seen:
+        return 0.95
+    is_alike = all(
+        one == other or any({one, other} <= group for group in ALIKE) for one, other in zip(head, seen, strict=True)
     )
-    is_alike = digits(head) == digits(seen) and may_be_misread(head, seen)
-    return 0.94 if lacks_one or is_alike else 0.0
+    return 0.94 if digits(head) == digits(seen) and is_alike else 0.0
+
+
+def is_cut_off(read: str) -> bool:
+    """Return whether a text that was read ends with an ellipsis, or with what OCR leaves of it."""
+    return _CUT_OFF.search(read) is not None
 
 
 def day_in(name: str) -> str:

@@ -85,3 +85,14 @@ def row_after_icon(pixels: Pixels) -> tuple[Pixels, Box] | None:
     rest = row[max(0, int(rows[0]) - ROOM) : int(rows[-1]) + 1 + ROOM, begin - ROOM :]
     box = Box(place.left + begin - ROOM, place.top + int(rows[0]) - ROOM, place.width - (begin - ROOM), height)
     return np.ascontiguousarray(rest), box
+
+
+def enlarged(pixels: Pixels, size: int) -> Pixels:
+    """Return a picture in a multiple of its size. OCR reads small letters better so."""
+    import numpy as np
+    from PIL import Image
+
+    if size == 1:
+        return pixels
+    height, width = pixels.shape[:2]
+    return np.asarray(Image.fromarray(pixels).resize((width * size, height * size), Image.Resampling.LANCZOS))
