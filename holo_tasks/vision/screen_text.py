@@ -377,7 +377,7 @@ def holds_values(label: str, text: str, *, reported: bool = False) -> bool:
         return False
     if any(f"{value}*" in label and is_longer_name(value, text) for value in values):
         return False
-    if not all(keeps_signs(value, text) for value in values):
+    if "*" in label and not all(keeps_signs(value, label, text) for value in values):
         return False
     return not values or any(_holds(label, values, text, reported, fold) for fold in (str.casefold, _as_drawn))
 

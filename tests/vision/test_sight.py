@@ -52,6 +52,16 @@ def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
         ("*{who}*", "-5.00", "Balance 5.00 EUR", False),
         ("*{who}*", "5.00", "Balance -5.00 EUR", False),
         ("*{who}*", "R-12", "R -12 open", True),
+        ("{who}%", "5", "5%", True),
+        ("*{who}*", "5", "Discount 5% applied", True),
+        ("-{who}", "5.00", "-5.00", True),
+        ("Balance -{who}*", "5.00", "Balance -5.00 EUR", True),
+        ("+{who}", "4930123", "+4930123", True),
+        ("*{who}*", "12", "Home > Orders > 12", True),
+        ("*{who}*", "12", "Home › Orders › 12", True),
+        ("{who}*", "Tim", "Tim- Editor", True),
+        ("*{who}*", "5.00", "Balance -$5.00", False),
+        ("*{who}*", "5", "Age ≥ 5", False),
     ],
 )
 def test_a_value_must_be_present_word_for_word(template: str, value: str, text: str, there: bool) -> None:
@@ -84,6 +94,9 @@ def test_a_value_read_as_single_words_is_found() -> None:
         *(("Save", "Save…"), ("Amount", "Amount*"), ("Amount:", "Amount"), ("Qty", "Qty."), ("Sort", "Sort-")),
         *(("Add", "+ Add"), ("Add", "+Add"), ("New +", "New+"), ("C++", "C+ +"), ("Ctrl+S", "Ctrl+ S")),
         *(("TX-10482", "TX 10482"), ("TX-10482", "TX -10482"), ("5% - 10%", "5%-10%"), ("5.00 €", "5.00")),
+        *(("5%", "5\xa0%"), ("+49 30 12", "＋49 30 12"), ("1.2-3", "1.2‑3"), ("Tax", "Tax-"), ("12 -", "12")),
+        *(("2024", "> 2024"), ("Orders > 12", "Orders › 12"), ("5 % of 10 €", "5 of 10 €"), ("- 5 %", "-5%")),
+        *(("+49 30 1234567", "+49 (30) 123-45-67"), ("Item - 5 pcs", "Item 5 pcs"), ("Country", "Country *")),
     ],
 )
 def test_a_label_is_recognized(label: str, text: str) -> None:
@@ -105,6 +118,7 @@ def test_a_label_is_recognized(label: str, text: str) -> None:
         ("Flags on file: *Wrong amount*", "Flags on file: 0"),
         *(("A+", "A-"), ("A", "A+"), ("A-", "A"), ("C", "C++"), ("C++", "C#"), ("C++", "C+"), ("< 18", "> 18")),
         *(("Balance -5", "Balance 5"), ("-5", "+5"), ("5 %", "5 €"), ("50%", "50"), ("UTC+1", "UTC-1")),
+        *(("-$5.00", "$5.00"), ("5.00-", "5.00"), ("- $5", "+ $5"), (">18", "18"), ("≥ 18", "18")),
     ],
 )
 def test_another_text_is_not_the_label(label: str, text: str) -> None:

@@ -11,37 +11,47 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 
-_DASHES = str.maketrans("−–—‐", "----")
+_SAME = str.maketrans("−–—‐‹›", "----<>")
 _AFTER = re.compile(r"([^\W_]+)( ?)(\+[-+]*|#+|%|-)(?=(\w?))")
-_BEFORE = re.compile(r"(?<!\w)([<>]=|[-+<>≤≥±])( ?)(?=\d)|(?<=\w)([-+<>≤≥±])(?=\d)")
+_BEFORE = re.compile(r"(?<!\w)([<>]=|[-+<>≤≥±])( ?)(?=(?:[€$£¥] ?)?\d)|(?<=\w)([-+<>≤≥±])(?=\d)")
 _CURRENCY = re.compile(r"[€$£¥%]")
 _ANY = re.compile("[-+#%<>≤≥±€$£¥]")
 _ENDS = re.compile(r" ?[-+#%]+(?!\w)")
-_BEGINS = re.compile(r"(?:(?<!\w)[-+±]|[<>≤≥±]=? ?)$")
+_BEGINS = re.compile(r"(?:(?<!\w)[-+](?:[€$£¥] ?)?|[<>≤≥±]=? ?)$")
+_AMOUNT = re.compile(r"\d[.,]\d\d-")
+_ARROWS = "+->"
+"""Signs that are often no part of the number after a space, as in the path *Orders > 12*."""
 LONGEST_GRADE = 3
-"""The most letters of a word whose last sign may be a minus, as in *BBB-*."""
+"""The most capitals of a word whose last sign may be a minus, as in *BBB-*."""
 
 
 def signs_differ(one: str, other: str) -> bool:
     """Return whether two texts with the same letters and digits mean different things, because of their signs."""
-    if not (_ANY.search(one.translate(_DASHES)) or _ANY.search(other.translate(_DASHES))):
+    one, other = _unified(one), _unified(other)
+    if not (_ANY.search(one) or _ANY.search(other)):
         return False
-    mine, theirs = _signs(one), _signs(other)
     currencies = [{*_CURRENCY.findall(text)} for text in (one, other)]
-    return (all(currencies) and currencies[0] != currencies[1]) or any(
+    return (all(currencies) and currencies[0].isdisjoint(currencies[1])) or any(
         not (_is_part(sure, there) and _is_part(also, here)) or (len(here) == len(there) and here != there)
-        for (sure, here), (also, there) in zip(mine, theirs, strict=True)
+        for (sure, here), (also, there) in zip(_signs(one), _signs(other), strict=True)
     )
 
 
-def keeps_signs(value: str, text: str) -> bool:
-    """Return whether a value is in a text with its own signs: *A+* is not in *Grade: A-*, and *C* is not in *C++*."""
-    value, text = (unicodedata.normalize("NFC", each).translate(_DASHES) for each in (value, text))
+def keeps_signs(value: str, label: str, text: str) -> bool:
+    """Return whether a value that a label with ``*`` has is in a text with the same signs.
+
+    *A+* is not in *Grade: A-*, and *C* is not in *C++*. A percent sign after the value may be a part of the ``*``.
+    """
+    value, label, text = _unified(value), _unified(label), _unified(text)
     words = [re.escape(word) for word in re.findall(r"[^\W_]+", value)]
-    pattern = r"(?<![^\W_])" + r"[\W_]*".join(words) + r"(?![^\W_])"
-    pieces = [_with_signs(text, found) for found in re.finditer(pattern, text, re.IGNORECASE)] if words else []
-    return not pieces or not all(signs_differ(value, piece) for piece in pieces)
+    if not words or not (_ANY.search(label) or _ANY.search(text)):
+        return True
+    pattern = re.compile(r"(?<![^\W_])" + r"[\W_]*".join(words) + r"(?![^\W_])", re.IGNORECASE)
+    wanted, seen = ([_with_signs(each, found) for found in pattern.finditer(each)] for each in (label, text))
+    pairs = ((one, other if "%" in one else other.rstrip(" %")) for one, other in product(wanted, seen))
+    return not (wanted and seen) or not all(signs_differ(one, other) for one, other in pairs)
 
 
 def _with_signs(text: str, found: re.Match[str]) -> str:
@@ -50,12 +60,18 @@ def _with_signs(text: str, found: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=4096)
+def _unified(text: str) -> str:
+    """Return a text with one form of each space, dash and arrow."""
+    return unicodedata.normalize("NFKC", text).translate(_SAME)
+
+
+@lru_cache(maxsize=4096)
 def _signs(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     """Return the signs after words and those before numbers: first the ones that count, then all of them."""
-    text = re.sub(r"(?<=\+) (?=\+)", "", text.translate(_DASHES)).strip()
+    text = re.sub(r"(?<=\+) (?=\+)", "", text).strip()
     after, before = [*_AFTER.finditer(text)], [*_BEFORE.finditer(text)]
     sure_after = (each[3] for each in after if not each[2] and not each[4] and _counts(each, text))
-    sure_before = (each[1] for each in before if each[1] and (not each[2] or each[1] not in "+-"))
+    sure_before = (each[1] for each in before if each[1] and (not each[2] or each[1] not in _ARROWS))
     return (
         (tuple(sure_after), tuple(each[3] for each in after)),
         (tuple(sure_before), tuple(each[1] or each[3] for each in before)),
@@ -63,9 +79,14 @@ def _signs(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
 
 
 def _counts(sign: re.Match[str], text: str) -> bool:
-    """Return whether a sign right after a word belongs to it. A minus may be a dash, but not after a grade."""
-    is_grade = sign[1].isalpha() and len(sign[1]) <= LONGEST_GRADE and sign.end(3) == len(text)
-    return sign[3] != "-" or is_grade
+    """Return whether a sign right after a word belongs to it.
+
+    A minus may be a dash, but not at the end of a text after a grade, or after an amount such as *5.00-*.
+    """
+    if sign[3] != "-":
+        return True
+    is_grade = sign[1].isupper() and sign[1].isalpha() and len(sign[1]) <= LONGEST_GRADE
+    return sign.end(3) == len(text) and (is_grade or _AMOUNT.search(text, max(0, sign.end(3) - 5)) is not None)
 
 
 def _is_part(signs: Sequence[str], of: Sequence[str]) -> bool:
