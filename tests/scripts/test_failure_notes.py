@@ -102,6 +102,7 @@ def test_words_of_a_failure(text: str) -> None:
         *("Order 1002: 0 rows updated", "5 records processed, 0 saved", "Updated 0 rows in 12 ms"),
         *("No discount applied", "Guardado, salvo el importe", "Guardado exceto o valor", "Salvo exceto o valor"),
         *("Saved nothing: the disk is full", "Gespeichert nichts", "Zapisano nic"),
+        *("Saved no records", "Importiert keine Datensätze"),
         *("Ihre Änderungen wurden verworfen", "Der Antrag wurde abgelehnt", "La commande a été refusée"),
     ],
 )
@@ -136,6 +137,8 @@ def test_words_of_a_success_may_say_that_nothing_was_done(text: str) -> None:
         *("Order 1002 was cancelled", "Bestellung wurde storniert", "Successfully cancelled"),
         *("Der Entwurf wurde verworfen", "La commande a été annulée", "El pedido fue cancelado"),
         *("Ordine annullato correttamente: stato annullato", "De bestelling is geannuleerd", "O pedido foi cancelado"),
+        *("Reminder sent No", "Created No Name Status", "Attachments sent None", "Anhänge gesendet Keine"),
+        *("Added no-reply address", "Sent no later than Monday", "Pièces envoyées aucune", "Changes made none"),
         *("Saved no. 12", "Created: none, updated: 5", "Nothing Compares was played"),
         *("Zamówienie zostało anulowane", "The draft was discarded", "The step was skipped"),
     ],

@@ -116,11 +116,12 @@ def test_a_question_begins_with_the_texts_that_came_after_the_last_action() -> N
         ("Job * saved", "Job B-7 was saved", True),
         ("Failed*", "Failed to load 1 image", True),
         ("*not found*", "Error: B-7 was not found", True),
+        ("Job * rejected", "Job B-7 was rejected", True),
     ],
     ids=[
         *("success", "failure", "nothing was saved", "the recording had the failure", "the contents of a row"),
         *("success without a value", "nothing, without a value", "failure without a value", "failure within"),
-        *("success within", "an expected failure", "an expected refusal"),
+        *("success within", "an expected failure", "an expected error", "an expected refusal"),
     ],
 )
 @pytest.mark.parametrize("reported", [False, True], ids=["read", "reported"])

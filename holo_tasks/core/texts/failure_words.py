@@ -136,10 +136,15 @@ _FAILURE = re.compile(rf"\b({'|'.join(_FAILS.values())})\b")
 _NEAR = r"[^.;,:!?]{0,40}"
 _NOT_WITH = "".join(rf"(?<!\b{word} )" for word in ("with", "mit", "avec", "con", "met", "com", "z"))
 """Not after such a word, as in ``Order created with no discount applied``."""
+_NOTHING = "nothing|nichts|rien|nada|niente|niets|nic"
+_THINGS = (
+    r"records?|items?|rows?|files?|entries|lines?|changes|datensatze?n?|eintrage|zeilen|lignes|elements|"
+    r"registros|filas|righe|elementi|rijen|regels|linhas|itens|rekord\w*|wiersz\w*|pozycj\w*"
+)
 _NOT_DONE = re.compile(
     "|".join(
         rf"{_NOT_WITH}\b({words.none})\b{_NEAR}\b({words.done})\b|\b({words.no}) ({words.stored})\b|"
-        rf"\b({words.done}) ({words.none})\b|"
+        rf"\b({words.done}) ({_NOTHING})\b|\b({words.done}) ({words.none}) ({_THINGS})\b|"
         rf"\b({words.was}) ({words.refused})\b|\b({words.stored}) ({words.refused})\b|"
         rf"\b({words.done})\b.{{0,200}}\b({words.but})\b|\b({words.but}) ({words.done})\b"
         for words in _WORDS
@@ -147,9 +152,9 @@ _NOT_DONE = re.compile(
 )
 _NEGATED = re.compile(
     r"\b(not|nothing|none|nicht|nichts|keine?|pas|rien|aucune?|nada|niente|nessun[oa]?|niet|niets|geen|nao|nenhuma?|nie|nic)\b|"
-    r"\w(n't|n’t)\b|^\W*no\b(?!\.|\W*\d)"
+    rf"\w(n't|n’t)\b|^\W*no\b(?!\.|\W*\d)|\b({'|'.join(words.refused for words in _WORDS)})\b"
 )
-"""A negation in an expected text. *No* may be the word before a number, unless the text begins with it."""
+"""A negation or a refusal in an expected text. *No* may be the word before a number, unless the text begins with it."""
 _COMPLETED = f"(?:{'|'.join(words.done for words in _WORDS)})"
 _DONE = re.compile(rf"\b{_COMPLETED}\b")
 _ZERO = (
@@ -166,8 +171,7 @@ _SOME_DONE = re.compile(
 _COUNTED = re.compile(
     r"(?<![\w.,/#])(?:(?P<before>(?:no|nr)\.|\w+:?) )?(?P<part>\d+(?:[.,]\d{3})*)"
     r" ?(?P<of>/|of|out of|von|de|sur|di|van|z|ze) ?(?P<all>\d+(?:[.,]\d{3})*)\b(?!/|,? \d\d?:\d\d)"
-    r"(?P<things> (?:records?|items?|rows?|files?|entries|lines?|changes|datensatze?n?|eintrage|zeilen|lignes|elements|"
-    rf"registros|filas|righe|elementi|rijen|regels|linhas|itens|rekord\w*|wiersz\w*|pozycj\w*|[a-z]{{3,}}s|{_COMPLETED})\b)?"
+    rf"(?P<things> (?:{_THINGS}|[a-z]{{3,}}s|{_COMPLETED})\b)?"
 )
 _BEFORE_COUNTS = re.compile(
     r"to|an|only|just|successfully|erfolgreich|nur|seulement|solo|slechts|alleen|apenas|somente|tylko|[^:]*:|"
