@@ -78,20 +78,20 @@ def with_words_of(text: str, name: str, value: str) -> str:
     """Return a text that says a whole date in words, with placeholders for the words of the date.
 
     A day of a calendar may be called ``Thursday, December 24th, 2026``, or ``24. Dezember 2026``. Returns an empty
-    string for any other text, and for a date that is the same in two languages, such as ``24 de abril de 2026``. A date
-    that may be English is English. Equal words elsewhere in the text stay, because they are not the date's.
+    string for any other text, and for a date that is the same in two languages, such as ``24 de abril de 2026``. The
+    language with the longest date counts, as in ``Montag 24 August 2026``. A date that may be English is English
+    otherwise. Equal words elsewhere in the text stay, because they are not the date's.
     """
     if not _DATE.fullmatch(value) or value[:4] not in text:
         return ""
-    said = {
-        language: found for language in LANGUAGES if (found := _in_language(text, name, value, language)) is not None
-    }
-    others = {language: found for language, found in said.items() if language != ENGLISH}
-    if ENGLISH in said and not (others and ORDINAL.search(text)):
-        return said[ENGLISH][0]
-    longest = max((length for _, length in others.values()), default=0)
-    written = [words for words, length in others.values() if length == longest]
-    return written[0] if len(written) == 1 else ""
+    said = {language: found for language in LANGUAGES if (found := _in_language(text, name, value, language))}
+    longest = max((length for _, length in said.values()), default=0)
+    written = {language: words for language, (words, length) in said.items() if length == longest}
+    if len(written) > 1 and ORDINAL.search(text):
+        written.pop(ENGLISH, None)
+    if ENGLISH in written:
+        return written[ENGLISH]
+    return next(iter(written.values())) if len(written) == 1 else ""
 
 
 def _in_language(text: str, name: str, value: str, language: str) -> tuple[str, int] | None:

@@ -81,6 +81,7 @@ def test_may_is_a_short_and_a_long_word(text: str, other: str) -> None:
     [
         pytest.param("24. Dezember 2026", "3. März 2027", id="German"),
         pytest.param("Donnerstag, 24. Dez. 2026", "Mittwoch, 3. März 2027", id="German, short"),
+        pytest.param("Donnerstag 24 Dez. 2026", "Mittwoch 3 März 2027", id="German, without a dot after the day"),
         pytest.param("jeudi 24 décembre 2026", "mercredi 3 mars 2027", id="French"),
         pytest.param("jueves, 24 de diciembre de 2026", "miércoles, 3 de marzo de 2027", id="Spanish"),
         pytest.param("giovedì 24 dicembre 2026", "mercoledì 3 marzo 2027", id="Italian"),
@@ -101,6 +102,11 @@ def test_the_words_of_a_date_may_be_of_another_language(text: str, other: str) -
 )
 def test_a_date_that_several_languages_or_none_may_have_written_has_no_words(text: str, value: str) -> None:
     assert with_words_of(text, "due", value) == ""
+
+
+def test_a_date_whose_month_may_be_english_is_in_the_language_of_its_weekday() -> None:
+    words = with_words_of("Montag 24 August 2026", "due", "2026-08-24")
+    assert fill(words, {"due": "2027-03-03"}) == "Mittwoch 3 März 2027"
 
 
 @pytest.mark.parametrize(("text", "is_part"), [("Dez.", True), ("grudzień", True), ("Nov.", False), ("Set", False)])
