@@ -72,6 +72,8 @@ def fit_cut_off(name: str, read: str) -> float:
     ice cream is not *Vanilla rice*.
     """
     wanted, seen = plain(name), plain(read)
+    if wanted == seen != "":
+        return 1.0  # a menu or an icon of three dots may follow the name
     if not is_cut_off(read) or not SHORT <= len(seen) <= len(wanted):
         return 0.0
     head = wanted[: len(seen)]

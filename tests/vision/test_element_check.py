@@ -454,6 +454,8 @@ def test_a_cut_off_text_that_lacks_a_letter_is_another_text(
     ("name", "read", "others", "is_against"),
     [
         ("Vanilla ice cream", "Vanilla ic...", (), False),
+        ("Log", "Log ...", (), False),  # the button of a menu follows the name
+        ("Notes", "Notes ...", ("Notes",), False),  # in another row, too
         ("Vanilla rice", "Vanilla ic...", (), True),  # the ice cream, which the tree lacks
         ("Vanilla tart", "Vanilla art...", (), True),
         ("Dorn Shop", "Dorn h...", (), True),  # OCR may have lost a letter: another reading tells
