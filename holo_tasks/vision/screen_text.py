@@ -30,7 +30,13 @@ THIN = frozenset("il1jtfr")
 """Groups of letters that OCR confuses, pairs that it merges into one letter, and thin letters that it misses."""
 NEGATIONS = frozenset({"un", "in", "im", "ir", "il", "dis", "de", "non", "no", "not", "nicht", "kein", "keine"})
 """Words and syllables at the start of a text that reverse its meaning."""
-NARROW, WIDE = frozenset("iljtfrI.,:;'!|()[] -"), frozenset("mwMW@%")
+WIDTHS = {
+    sign: width
+    for signs, width in (("ijlI|'.,:;!", 0.43), ("ftr()[]- /", 0.56), ("cksvxyzJ", 0.9), ("w", 1.35), ("mMW@%", 1.55))
+    for sign in signs
+}
+CAPITAL = 1.22
+"""Widths of letters in the usual fonts of programs, as multiples of the width of a digit."""
 SURE_EDGE = 0.3
 """Distance in digits from which the edge of a field certainly lies in a number, although widths are estimates."""
 _MARK = re.compile(r"^(?:[oO©®] |[○●◉◎•☐☑☒□■]+ ?)(?=[^\W\d_])")
@@ -302,8 +308,8 @@ def _width(head: str, line: Line) -> float:
 
 
 def _drawn(text: str) -> float:
-    """Return the width of a text in usual letters."""
-    return sum(0.5 if sign in NARROW else 1.4 if sign in WIDE else 1.2 if sign.isupper() else 1 for sign in text)
+    """Return about the width of a text in digits."""
+    return sum(WIDTHS.get(sign, CAPITAL if sign.isupper() else 1) for sign in text)
 
 
 _HEAD_END = re.compile(r"(?<=\S)(?:\s+|(?<=[^\W\d_])(?=-?\d))(?=\S)")

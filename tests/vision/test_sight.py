@@ -232,6 +232,8 @@ def test_a_label_ends_where_the_field_begins(text: str, width: int, label: str) 
         pytest.param("Line", "120 High St", " ", "Line", id="a number of the text"),
         pytest.param("Amount", "10.00", " ", "Amount", id="an amount"),
         pytest.param("Room 12", "Berlin", " ", "Room 12", id="a number of the label"),
+        pytest.param("Street and number", "1 1/2 miles of will", " ", "Street and number", id="narrow letters"),
+        pytest.param("Width (mm)", "10115 Berlin Mitte", " ", "Width (mm)", id="wide letters"),
     ],
 )
 @pytest.mark.parametrize("gap", [3, 6])
