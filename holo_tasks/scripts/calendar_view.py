@@ -9,13 +9,15 @@ import re
 from dataclasses import dataclass
 
 from holo_tasks.core.elements.calendar_days import MOST_AROUND, day_of
-from holo_tasks.core.elements.elements import DAY, Element, ElementTree
+from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.texts.failure_words import without_accents
 from holo_tasks.scripts.element_search import months_above
 from holo_tasks.scripts.pager import PRESSABLE, is_usable
 from holo_tasks.scripts.value_formats import days_of_month, month_number
 from holo_tasks.vision.screen_text import Sight
 
+FIRST = ("1", "01")
+"""The names of the first day of a month."""
 MOST_MONTHS = 24
 """The most months that a calendar is turned."""
 MONTH = frozenset({"month", "monat", "mois", "mes", "mese", "maand", "miesiac"})
@@ -52,8 +54,8 @@ def shown_month(role: str | None, sight: Sight) -> ShownMonth | None:
     tree = sight.elements
     if tree is None:
         return None
-    days = ((each, day_of(tree, each)) for each in tree.find(role) if DAY.fullmatch(each.name))
-    firsts = [(each, day) for each, day in days if day is not None and day.number == 1]
+    days = ((each, day_of(tree, each)) for each in tree.find(role) if each.name in FIRST)
+    firsts = [(each, day) for each, day in days if day is not None]
     if len(firsts) != 1:
         return None
     ((first, day),) = firsts

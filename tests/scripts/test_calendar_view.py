@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.core.elements.calendar_days import CalendarDay, day_of
 from holo_tasks.core.elements.elements import Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
-from holo_tasks.scripts.calendar_view import MOST_MONTHS
+from holo_tasks.scripts.calendar_view import MOST_MONTHS, shown_month
 from holo_tasks.scripts.into_view import MOST_WAITS, IntoView
 from holo_tasks.scripts.misfit import misfit_of
 from holo_tasks.scripts.playbook import parse_playbook
@@ -150,6 +151,19 @@ def test_a_calendar_whose_month_is_not_certain_is_not_turned() -> None:
     ]
     both = ElementTree((*one.elements.elements, *more))
     assert Turned("2026-12-17").move(Sight(one.lines, one.size, elements=both)) == {}, "two calendars"
+
+
+def test_only_first_days_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sheet has thousands of cells that are named like days."""
+    looked = list[str]()
+
+    def counted(tree: ElementTree, day: Element) -> CalendarDay | None:
+        looked.append(day.name)
+        return day_of(tree, day)
+
+    monkeypatch.setattr("holo_tasks.scripts.calendar_view.day_of", counted)
+    assert shown_month("cell", calendar("November 2026")) is not None
+    assert looked == ["1"]
 
 
 @pytest.mark.parametrize("then", ["November 2027", "October 2026", "January 2027"])
