@@ -21,8 +21,8 @@ _ANY = re.compile("[-+#%<>≤≥±€$£¥]")
 _ENDS = re.compile(r" ?[-+#%]+(?!\w)")
 _BEGINS = re.compile(r"(?:(?<!\w)[-+](?:[€$£¥] ?)?|[<>≤≥±]=? ?)$")
 _AMOUNT = re.compile(r"\d[.,]\d\d-")
-_ARROWS = "+->"
-"""Signs that are often no part of the number after a space, as in the path *Orders > 12*."""
+_ARROWS = "+-<>"
+"""Signs that are often no part of the number after a space, as in *Orders > 12* and *< 2026 >*."""
 LONGEST_GRADE = 3
 """The most capitals of a word whose last sign may be a minus, as in *BBB-*."""
 
