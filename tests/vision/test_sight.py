@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -376,3 +377,10 @@ def test_a_label_that_is_not_on_the_screen_needs_no_reading_of_the_whole_picture
     shown = sight(("Receipt", 20, 20), ("5014", 120, 20))
     for answer in (None, True):  # the tree cannot tell where the label is
         assert replace(shown, reported=lambda label, told=answer: told).right_of("Receipt") == "5014"
+
+
+def test_a_long_word_is_compared_at_once() -> None:
+    """A field may hold a key of many letters."""
+    long, begin = "x" * 20_000, time.process_time()
+    assert not matches(f"{long} -5", f"{long} 5")
+    assert time.process_time() - begin < 0.5

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import product
 
 _SAME = str.maketrans("−–—‐‹›", "----<>")
-_AFTER = re.compile(r"([^\W_]+)( ?)(\+[-+]*|#+|%|-)(?=(\w?))")
+_AFTER = re.compile(r"(?<![^\W_])([^\W_]+)( ?)(\+[-+]*|#+|%|-)(?=(\w?))")
 _BEFORE = re.compile(r"(?<!\w)([<>]=|[-+<>≤≥±])( ?)(?=(?:[€$£¥] ?)?\d)|(?<=\w)([-+<>≤≥±])(?=\d)")
 _CURRENCY = re.compile(r"[€$£¥%]")
 _ANY = re.compile("[-+#%<>≤≥±€$£¥]")
