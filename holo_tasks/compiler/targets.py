@@ -319,7 +319,7 @@ def _piece_at(line: Line, point: Point, sight: Sight) -> Line | None:
 
     Returns ``None`` if the point is between two pieces and not in the middle of the line, where a replay would press.
     """
-    pieces = sight.pieces(line) if " " in line.text.strip() else ()
+    pieces = sight.pieces(line)
     if len(pieces) < 2:
         return line
     at, middle = (

@@ -1,7 +1,7 @@
 """Split a line that OCR joined of several controls, such as the options of a row of radio buttons.
 
-OCR joins texts on one row and leaves out the circles between them. The picture has these circles, or gaps that are
-wider than between words.
+OCR joins texts on one row and leaves out the circles between them. The picture has these circles (`option_circles`),
+or gaps that are wider than between words.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.colors import mask_of_other_colors, most_common
 from holo_tasks.vision.ocr_reader import shared_reader
+from holo_tasks.vision.option_circles import between_circles
 from holo_tasks.vision.screen_text import Line
 from holo_tasks.vision.text_row import INK, LEAST, ROOM
 
@@ -35,6 +36,12 @@ def pieces_of(pixels: Pixels, line: Line) -> tuple[Line, ...]:
 
     ``pixels`` are those of the whole picture.
     """
+    gaps, circles = _between_gaps(pixels, line), between_circles(pixels, line, shared_reader().read_row)
+    return circles if len(circles) > len(gaps) else gaps
+
+
+def _between_gaps(pixels: Pixels, line: Line) -> tuple[Line, ...]:
+    """Return the texts of a line between wide gaps, and between signs with gaps around them."""
     import numpy as np
 
     box = Box.of_corners(
