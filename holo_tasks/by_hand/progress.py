@@ -66,7 +66,8 @@ class StepReporter:
         if element is not None and element.name and element.role != "window":
             named = " ".join(element.name.split())[:NAME_CHARACTERS]
             return f"the field {named}" if element.role in ("text field", "password field") else named
-        target = target_at(at, read(step.before, self.reader), {})
+        is_double = isinstance(step.gesture, Click) and step.gesture.count == 2
+        target = target_at(at, read(step.before, self.reader), {}, typed=not is_double)
         return "" if target is None else target.words
 
 

@@ -84,7 +84,7 @@ def parameters_of(
     """
     given = [_scalars(recording.data) for recording in recordings]
     for name, literal in named:
-        _take_named(recordings, given, name, literal)
+        _take_named(recordings, given, name, literal, seen)
     typed = [_typed(recording, seen) for recording in recordings]
     for name in dict.fromkeys(name for one in typed for name in one):
         _take_typed(given, typed, name)
@@ -127,10 +127,18 @@ def _scalars(data: Mapping[str, object]) -> dict[str, Value]:
     return {name: value for name, value in data.items() if isinstance(value, str | int)}
 
 
-def _take_named(recordings: Sequence[Recording], given: list[dict[str, Value]], name: str, literal: str) -> None:
+def _take_named(
+    recordings: Sequence[Recording],
+    given: list[dict[str, Value]],
+    name: str,
+    literal: str,
+    seen: Mapping[str, ReadPicture],
+) -> None:
     if not _NAME.fullmatch(name):
         raise InvalidUsage(NO_NAME.format(name))
-    holders = [number for number, one in enumerate(recordings) if literal and _holds(one, literal)]
+    holders = [
+        n for n, one in enumerate(recordings) if literal and (_holds(one, literal) or _shows(one, literal, seen))
+    ]
     if not holders:
         raise InvalidUsage(f"No run contains the value that --param gives {name!r}: use a value that one contains.")
     for number in holders:
@@ -151,6 +159,12 @@ def _holds(recording: Recording, literal: str) -> bool:
     if any(literal in text for text in (*said, *typed, *pressed)):
         return True
     return any(format_of(text, literal) or with_words_of(text, "date", literal) for text in typed)
+
+
+def _shows(recording: Recording, literal: str, seen: Mapping[str, ReadPicture]) -> bool:
+    """Return whether a literal was written where the recording pressed. A program may report no names of its rows."""
+    points = ((seen[step.before.sha256].sight, step.points[0]) for step in recording.steps if step.points)
+    return any(line.text.strip() == literal and line.box.contains(at) for sight, at in points for line in sight.lines)
 
 
 def _typed(recording: Recording, seen: Mapping[str, ReadPicture]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import AmbiguousTarget, NotFound
@@ -50,6 +51,8 @@ NUMBER = re.compile(
 """A number with its decimals and groups. The parts of a date, as in ``24.12.{year}``, are numbers of their own."""
 POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])")
 """A position among several in brackets, in the words of some languages."""
+COLUMNS_APART = 2
+"""Least distance of two columns of a list, in heights of its text."""
 CAPTIONS = 3
 """The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""
 OWN, FAR = 0.25, 6
@@ -261,6 +264,7 @@ def _descriptions(
         _is_button(field, apart, values)
         or (not typed and _is_named(field, apart, values, words))
         or _is_bar(field, point, near, values)
+        or (not typed and _is_row_of_list(field, point, apart, values))
         or _is_one_of_several(field, point, sight.size, near, values, typed and not _is_replaced(field, changed))
     ):
         field = None  # a button, a tool bar, a list, a page, or a frame around several controls looks like a field
@@ -368,6 +372,21 @@ def _is_bar(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str
     if pressed is None:
         return False
     return has_captions(pressed, values) or sum(on_row(line.box, pressed.box) for line in inside) >= CAPTIONS
+
+
+def _is_row_of_list(field: Box, point: Point, lines: Sequence[Line], values: Mapping[str, Value]) -> bool:
+    """Return whether an apparent field is a row of a list with a color of its own, and the press was on its text.
+
+    A row has columns that are further apart than words, or its text is a value of the item. The label of a field is
+    on its left, and the text above a row belongs to another item.
+    """
+    inside = sorted((line for line in lines if field.contains(line.box.center)), key=lambda line: line.box.left)
+    pressed = next((line for line in inside if hits(line.box, point, of_field=False)), None)
+    if pressed is None or any(_is_left(line.box, field) for line in lines if line not in inside):
+        return False
+    columns = [line.box for line in inside if _is_word(line.text)]
+    apart = any(right.left - left.right > COLUMNS_APART * left.height for left, right in pairwise(columns))
+    return apart or PLACEHOLDER.fullmatch(templated(pressed.text.strip(), values)) is not None
 
 
 def _is_row_of_captions(line: Line, point: Point, values: Mapping[str, Value]) -> bool:
