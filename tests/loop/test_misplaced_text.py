@@ -55,6 +55,17 @@ async def test_a_text_for_another_field_is_withheld_once(clicked: Box) -> None:
     assert TOLD in said
 
 
+@pytest.mark.parametrize("role", ["panel", "tree table"])
+async def test_a_text_that_would_select_a_row_of_a_list_is_withheld_once(role: str) -> None:
+    # The click was on a field of a disabled window, and the keyboard is in the list of the dialog over it.
+    sites = focused(element(role, "", Box(20, 60, 280, 120)))
+    gestures, said = await did(tree_of(window(WHOLE), FIELD, sites), click(COUNT), TEXT)
+    assert [type(each) for each in gestures] == [Click]
+    assert TOLD.replace("field", "control") in said
+    gestures, _ = await did(tree_of(window(WHOLE), FIELD, sites), click(Box(60, 80, 20, 20)), TEXT)
+    assert [type(each) for each in gestures] == [Click, Write]
+
+
 STREET, CITY = Box(150, 60, 100, 20), Box(150, 85, 100, 20)
 COLUMN = tree_of(window(WHOLE), element("text field", "Street", STREET), focused(element("text field", "City", CITY)))
 FIRST, LAST = Box(20, 60, 100, 20), Box(150, 60, 100, 20)

@@ -1,7 +1,7 @@
-"""Withholds a text that would go to another field than the one of the model's last click, if that changed nothing.
+"""Withholds a text that would go to another control than the one of the model's last click, if that changed nothing.
 
-A click next to a field, or on its label, may change nothing. The next text then goes to the field that has the
-keyboard.
+A click next to a field, or on its label, may change nothing. The next text then goes to the control that has the
+keyboard. A list selects another of its rows by the text.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ EDGE = 12
 """Pixels around a reported field that may belong to it. GTK 4 reports fields without their padding."""
 BELOW = 40
 """Largest distance of a field below its label, in pixels."""
+LISTS = frozenset({"panel", "list", "list box", "table", "tree", "tree table"})
+"""Roles of lists that select a row by the letters that are typed. Some toolkits report a list as a panel."""
 FAR = 80
 """A text counts as elsewhere if nothing changed up to this distance from the click, in pixels."""
 
@@ -55,11 +57,12 @@ class MisplacedText:
             return ""
         field = _other_field(newest.tree if newest.is_fresh else await services.elements.read(), at)
         place = None if field is None else model_place(field.box.center, shot, services.model.space)
-        if place is None:
+        if field is None or place is None:
             return ""
+        kind = "field" if field.role in FIELDS else "control"
         return (
-            f"Nothing was typed: your last click changed nothing, and the keyboard is in another field, at {place}. "
-            "Click into the field that is to get the text. To type into that other field, repeat this call."
+            f"Nothing was typed: your last click changed nothing, and the keyboard is in another {kind}, at {place}. "
+            f"Click into the field that is to get the text. To type into that other {kind}, repeat this call."
         )
 
     def afterwards(self, call: AnyCall, verdict: Verdict | None, shot: Shot, space: Space) -> str:
@@ -78,12 +81,14 @@ class MisplacedText:
 
 
 def _other_field(tree: ElementTree, at: Point) -> Element | None:
-    """Return the field that has the keyboard, unless a click at a point may be meant for it."""
+    """Return the field or list that has the keyboard, unless a click at a point may be meant for it."""
     field = tree.focused()
-    if field is None or field.role not in FIELDS or not field.on_screen:
+    if field is None or field.role not in FIELDS | LISTS or not field.on_screen:
         return None
     if field.box.contains(at):
         return None
+    if field.role in LISTS:
+        return field
     if _is_in_another_field(tree, at, field):
         return field
     return None if field.box.grown(EDGE).contains(at) or _is_beside(field.box, at) else field
