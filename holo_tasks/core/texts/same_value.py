@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from contextlib import suppress
+from decimal import Decimal, DecimalException
 from itertools import permutations
 
 _SIGNS = re.compile(r"[^\d.,'’\s+\-eE]|(?<!\d)[eE]|[eE](?![+-]?\d)")
@@ -17,6 +18,10 @@ _HALF_DAY = 12 * 60 * 60
 """Seconds before noon."""
 EXACT_DIGITS = 6
 """Accessibility tells the number of a spin button with six significant digits."""
+MOST_DIGITS = 15
+"""Digits that a program keeps of each number. A longer one, as of an account, loses its last digits as a number."""
+_PADDED = re.compile(r"0\d{2,}")
+"""A code with leading zeros, such as a postal code. A day or an hour has two digits at most."""
 
 
 def signs_of(text: str) -> str:
@@ -29,33 +34,58 @@ def numbers_of(text: str) -> frozenset[float]:
 
     ``1,234`` has two: a comma may separate thousands or decimals. The set is empty if the text is not a number.
     """
-    plain = _SIGNS.sub("", text).strip()
-    if not _NUMBER.fullmatch(plain) or re.search(r"\d\D*[^\d.,'’\s+\-eE]+\D*\d", text):
-        return frozenset()
-    sign, plain = (-1.0 if plain[0] == "-" else 1.0), plain.lstrip("+-")
-    mantissa, _, power = plain.lower().partition("e")
-    found = set()
-    for whole, fraction in _readings(mantissa.strip()):
-        with suppress(ValueError, OverflowError):
-            found.add(sign * float(f"{whole or 0}.{fraction or 0}e{power or 0}"))
-    return frozenset(found)
+    return frozenset(map(float, _exact_numbers_of(text)))
 
 
 def same_number(one: str, other: str) -> bool:
-    """Say whether two texts have the same value as numbers, under some reading of their separators."""
-    first, second = numbers_of(one), numbers_of(other)
-    rough = "e" in other.casefold()
-    return any(a == b or (rough and f"{a:.{EXACT_DIGITS}g}" == f"{b:.{EXACT_DIGITS}g}") for a in first for b in second)
+    """Say whether a number that was typed and another text have the same value, under some reading of their separators.
+
+    A code without its leading zeros, and a long number without its last digits, are other values.
+    """
+    if _loses_zeros(one, other):
+        return False
+    first, second = _exact_numbers_of(one), _exact_numbers_of(other)
+    rough = "e" in other.casefold() and not is_code(one)
+    return any(a == b or (rough and _rough(a) == _rough(b)) for a in first for b in second)
+
+
+def _rough(number: Decimal) -> str:
+    return f"{float(number):.{EXACT_DIGITS}g}"
+
+
+def _exact_numbers_of(text: str) -> frozenset[Decimal]:
+    plain = _SIGNS.sub("", text).strip()
+    if not _NUMBER.fullmatch(plain) or re.search(r"\d\D*[^\d.,'’\s+\-eE]+\D*\d", text):
+        return frozenset()
+    sign, plain = ("-" if plain[0] == "-" else ""), plain.lstrip("+-")
+    mantissa, _, power = plain.lower().partition("e")
+    found = set()
+    for whole, fraction in _readings(mantissa.strip()):
+        with suppress(DecimalException, ValueError, OverflowError):
+            number = Decimal(f"{sign}{whole or 0}.{fraction or 0}e{power or 0}")
+            if abs(float(number)) != float("inf"):
+                found.add(number)
+    return frozenset(found)
+
+
+def is_code(text: str) -> bool:
+    """Say whether digits are a code rather than an amount: they begin with zeros, or are more than a number keeps."""
+    return _PADDED.fullmatch(text.strip()) is not None or sum(map(str.isdigit, text)) > MOST_DIGITS
 
 
 def is_rounded(typed: str, shown: str) -> bool:
     """Say whether a number is shown with fewer decimals than it was typed with, as the cell of a sheet does."""
-    return any(
-        abs(a - b) <= 0.5 * 10.0**-places + 1e-12
+    return not _loses_zeros(typed, shown) and any(
+        abs(a - b) <= Decimal("0.5").scaleb(-places)
         for places in decimals_of(shown)
-        for a in numbers_of(typed)
-        for b in numbers_of(shown)
+        for a in _exact_numbers_of(typed)
+        for b in _exact_numbers_of(shown)
     )
+
+
+def _loses_zeros(typed: str, shown: str) -> bool:
+    """Say whether a code such as ``01067`` is shown without its leading zeros."""
+    return _PADDED.fullmatch(typed.strip()) is not None and typed.strip() not in shown
 
 
 def decimals_of(text: str) -> set[int]:

@@ -19,6 +19,7 @@ from holo_tasks.core.texts.outside_text import defused, is_placeholder
 from holo_tasks.core.texts.same_value import (
     days_of,
     decimals_of,
+    is_code,
     is_date,
     is_rounded,
     may_be_same_date,
@@ -174,7 +175,7 @@ def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = Fa
         return True
     if numbers_of(typed):
         sizes = {abs(number) for number in numbers_of(held)}
-        is_size = kind in SAME_VALUE or not sizes.isdisjoint(map(abs, numbers_of(typed)))
+        is_size = kind in SAME_VALUE or not (is_code(typed) or sizes.isdisjoint(map(abs, numbers_of(typed))))
         return not is_size if sizes else kind in ("cut_off", "lost")
     has_digits = any(map(str.isdigit, typed))
     return kind in ("cut_off", "lost") or (kind in ("completed", "corrected") and not has_digits)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from holo_tasks.core.input.gestures import Write
-from holo_tasks.core.texts.typed_text import SAME_VALUE, TypedText, compare, compare_seen, matches_shown
+from holo_tasks.core.texts.typed_text import SAME_VALUE, TypedText, changed_later, compare, compare_seen, matches_shown
 
 SAME = [
     ("Zoë", "", "Zoë"),
@@ -291,3 +291,23 @@ def test_an_expected_text_may_leave_parts_open() -> None:
     assert matches_shown("* €", "1.50 €")
     assert matches_shown("*", "anything")
     assert not matches_shown("1.50", "1.50 €")
+
+
+@pytest.mark.parametrize(
+    ("typed", "held", "kind"),
+    [
+        ("01067", "1067", "lost"),
+        ("00123", "123.00", "another"),
+        ("12345678901234567890", "12345678901234567000", "corrected"),
+        ("12345678901234567890", "1.23456789012346E+19", "corrected"),
+        ("05", "5", "formatted"),
+        ("12", "0012", "formatted"),
+        ("0.50", "0,5", "formatted"),
+        ("1200000.4", "1.2e+06", "formatted"),
+    ],
+)
+def test_a_code_without_its_zeros_and_a_long_number_without_its_last_digits_are_other_values(
+    typed: str, held: str, kind: str
+) -> None:
+    assert {compare(Write(typed), "", held, in_cell=in_cell) for in_cell in (False, True)} == {kind}
+    assert changed_later(typed, held) is (kind != "formatted")
