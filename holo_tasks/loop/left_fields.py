@@ -125,11 +125,24 @@ class LeftFields:
         return any(typed.strip() in text for each in (*texts, *taken) for text in (each.name, each.value))
 
     def _is_same_record(self, filled: Filled, now: Element, tree: ElementTree) -> bool:
-        """Say whether a form that was sent still shows the same record: it may be empty now, or show another record."""
+        """Say whether a form that was sent still shows the same record: it may be empty now, or show another record.
+
+        A form that is empty again has put back the texts of all its fields. A program that rejects a text puts back that
+        field alone, as Swing and Qt do with numbers and dates.
+        """
         others = [each for each in tree.below(tree.window_of(now)) if takes_text(each) and each.id != now.id]
-        if self._tree is None or not is_same(filled.field, now) or plain(now.value) == plain(filled.before):
+        if self._tree is None or not is_same(filled.field, now):
+            return False
+        if plain(now.value) == plain(filled.before) and not self._kept_others(filled, tree):
             return False
         return any(each.value for each in others) and not changed_beside(self._tree, now, tree)
+
+    def _kept_others(self, filled: Filled, tree: ElementTree) -> bool:
+        """Say whether all other filled-in fields, at least one, still hold their new texts."""
+        others = [each for each in self.filled if each is not filled and plain(each.field.value) != plain(each.before)]
+        now = [same_field_in(each.field, tree) for each in others]
+        kept = [a is not None and not changed_later(each.typed, a.value) for each, a in zip(others, now, strict=True)]
+        return bool(kept) and all(kept)
 
 
 def _has_keyboard(filled: Filled, tree: ElementTree) -> bool:

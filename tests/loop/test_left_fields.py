@@ -143,6 +143,27 @@ def test_after_a_form_was_sent_only_a_changed_value_in_the_same_record_is_told(d
     assert now("100", memo(), box=Box(10, 90, 200, 20)) == [], "a field of the same name in another window"
 
 
+@pytest.mark.parametrize(
+    ("amount", "note", "told"),
+    [
+        ("7", "rent", ["The field ‘Payee’ now holds ‘7’, not ‘250’."]),  # the program rejected one text
+        ("7", "", []),  # the form is empty again
+        ("7", "food", []),  # another record
+        ("250.00", "rent", []),
+        ("", "rent", []),  # a search or a list of keywords takes its text
+    ],
+)
+def test_a_field_that_a_program_put_back_alone_is_told_after_the_form_was_sent(
+    amount: str, note: str, told: list[str]
+) -> None:
+    left, kept = filled("250", before="7"), memo()
+    write = Write("rent", overwrite=True)
+    left.note(write, TypedText("exact", "rent", "rent", by="accessibility"), kept, "")
+    other = field("12", name="Number", box=Box(10, 100, 200, 20))
+    left.look(form(field("250"), kept, other), write, None)
+    assert said(left, field(amount), memo(note), other, done=SAVE) == told
+
+
 def test_a_click_on_a_field_sends_nothing_though_the_tree_came_late() -> None:
     emptied = ["The field ‘Payee’ is empty now and did not keep ‘Cedar’."]
     assert said(filled(), field(""), memo(), done=Click(BELOW.center)) == emptied
