@@ -69,6 +69,7 @@ SHOWS = "If that is right, give `shows` with the text that the field should hold
 GONE = "the program does not report the field any more"
 UNTOLD = "the program does not report the text of the field"
 """Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
+FIXED = "the field takes no typed text"
 DRAWS_CASE = ("chrom", "gecko", "webkit")
 """Toolkits that report a text in the case that a style sheet draws, not in the case that the field holds."""
 
@@ -361,6 +362,8 @@ def _doubt(held: FieldNow, before: Frame, after: Frame) -> str:
     """Return why a difference does not count, empty if it does."""
     if held.moved_on:
         return "the program moved on to another field"
+    if held.is_fixed and (held.element.value != held.before or _is_redrawn(Box.whole(after.size), before, after)):
+        return FIXED
     if held.element.value == held.before and _is_redrawn(held.element.box, before, after):
         return UNTOLD
     return ""

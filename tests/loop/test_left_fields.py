@@ -432,6 +432,31 @@ async def test_a_change_is_told_unless_it_is_masked(mask: Box, text_filter: Text
     assert walk.typed.problem == (f"{TOLD} {SHOWS}" if told else "")
 
 
+@pytest.mark.parametrize(
+    ("frozen", "now", "told"),
+    [
+        (True, "locked", "The field holds ‘locked’ as before and did not take ‘Cedar’."),
+        (False, "locked", ""),  # typing may choose an entry of a list
+        (True, "Cedar", ""),
+    ],
+)
+async def test_a_text_that_changes_nothing_in_a_field_that_takes_none_is_told(
+    frozen: bool, now: str, told: str
+) -> None:
+    fixed = replace(field("locked"), states=SHOWN | {FOCUSED})
+    tells = TellsTree(form(fixed, memo()))
+    walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop(frozen=frozen))
+    walk.services = replace(walk.services, elements=Elements(tells))
+    await walk.look()
+    before, step = walk.seen, a_step("write", content="Cedar")
+    assert before is not None
+    await walk.act(step)
+    tells.told = form(replace(fixed, value=now), memo())
+    said = await walk.verify(before, step.tool_call, started_s=0.0)
+    assert said.partition("The field")[2] == told.removeprefix("The field")
+    assert bool(walk.typed.problem) is bool(told)
+
+
 @pytest.mark.parametrize(("late_pid", "is_read"), [(99, True), (1, False)])
 async def test_only_the_program_of_the_field_has_to_answer(
     late_pid: int, is_read: bool, monkeypatch: pytest.MonkeyPatch

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from holo_tasks.core.elements.elements import FOCUSED, PLACE_NAME, READ_ONLY, Element, ElementTree
 from holo_tasks.core.input.gestures import Write
-from holo_tasks.core.input.pressed_elements import hit_by
+from holo_tasks.core.input.pressed_elements import FIELD, hit_by
 
 EDITABLE = "editable"
 EMPTY = "empty"
@@ -29,13 +29,15 @@ class FieldNow:
     """A field after the typing, and the text that it held before.
 
     ``others_changed`` says that other fields of its window hold other texts now, ``moved_on`` that the program has
-    moved the keyboard to another field by itself, as from box to box of a code.
+    moved the keyboard to another field by itself, as from box to box of a code. ``is_fixed`` says that nobody can type
+    into the field. Typing there may still choose an entry of a list.
     """
 
     element: Element
     before: str = ""
     others_changed: bool = False
     moved_on: bool = False
+    is_fixed: bool = False
 
     @property
     def in_cell(self) -> bool:
@@ -69,6 +71,9 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
     if not takes_text(target):
         # A table reports no empty cells, and a label passes the press on to its field.
         found = focused if stays and takes_text(focused) else _cell_of(before, write, target, after)
+        if found is None and target.role == FIELD and target.on_screen:
+            same = [each for each in after.elements if is_same(target, each) and EDITABLE not in each.states]
+            return FieldNow(same[0], target.value, is_fixed=True) if len(same) == 1 else None
         return None if found is None else _now(before, found, after)
     if stays and focused is not None and takes_text(focused) and not is_same(target, focused):
         if target.box.contains(focused.box.center):  # an editor that opens in a cell

@@ -171,3 +171,12 @@ def test_a_drawn_sheet_is_known_by_the_name_of_its_current_cell() -> None:
     for other in (form(focused(canvas), field("", value="Ada")), form(canvas, focused(field("", value="B12")))):
         assert drawn_sheet(other, ENTERED) is None
     assert drawn_sheet(form(focused(canvas), field("", value="B12")), Write("App", at=Point(9, 90))) is None
+
+
+def test_a_field_in_which_nobody_can_type_is_read_and_marked() -> None:
+    fixed = element("text field", "Number", FIRST, value="locked")
+    found = field_now(form(focused(fixed)), TYPED, form(focused(fixed)))
+    assert found is not None
+    assert (found.element.value, found.before, found.is_fixed) == ("locked", "locked", True)
+    label = element("label", "Number", FIRST, value="locked")
+    assert field_now(form(focused(label)), TYPED, form(focused(label))) is None
