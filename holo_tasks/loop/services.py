@@ -55,6 +55,10 @@ class ReadsField(Protocol):
         """Return the text of the field at a point or, without one, where the screen changed; ``None`` if unsure."""
         ...
 
+    async def text_in(self, frame: Frame, box: Box) -> str:
+        """Return the text in an area; empty if unsure."""
+        ...
+
     async def cell(self, before: Frame, after: Frame, sheet: Box) -> FieldText | None:
         """Return the one text in a drawn sheet that is new or another one than before; ``None`` if unsure."""
         ...

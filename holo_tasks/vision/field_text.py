@@ -40,6 +40,10 @@ class FieldReader:
     async def __call__(self, before: Frame, after: Frame, at: Point | None) -> FieldText | None:
         return await asyncio.to_thread(self._read, before, after, at)
 
+    async def text_in(self, frame: Frame, box: Box) -> str:
+        part = box.clipped(frame.size)
+        return "" if part is None else await asyncio.to_thread(self._text_of, _pixels(_picture(frame.crop(part))))
+
     async def cell(self, before: Frame, after: Frame, sheet: Box) -> FieldText | None:
         return await asyncio.to_thread(self._read_cell, before, after, sheet)
 
