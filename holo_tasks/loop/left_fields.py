@@ -7,8 +7,9 @@ was read back before it. `ReadBack` uses it after each step, and a playbook once
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree, is_level
 from holo_tasks.core.elements.target_words import FIELD_ROLES
@@ -16,6 +17,7 @@ from holo_tasks.core.elements.typed_field import CELL, changed_beside, is_same, 
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
 from holo_tasks.core.input.keynames import CONTROL, SHIFT, keysym, small
 from holo_tasks.core.input.pressed_elements import pressed_at
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.same_value import numbers_of
 from holo_tasks.core.texts.typed_text import TypedText, changed_later, plain, quoted
 
@@ -32,6 +34,9 @@ DAYS = frozenset(map(str, range(1, 29)))
 """The names of the days that each month has."""
 STEPS = frozenset("+-−–▲▼▴▾↑↓")
 """Names of buttons that change the number of the field next to them."""
+AROUND = 4
+"""Pixels around a control in which its outline may be drawn."""
+ChangedOutside: TypeAlias = Callable[[Sequence[Box]], bool]
 STAYS = FIELD_ROLES | {CELL, "label", "terminal", "slider"}
 """Roles of elements on which a click sends no form."""
 
@@ -62,6 +67,8 @@ class LeftFields:
     found: list[tuple[Filled, Element]] = field(default_factory=list)
     _tree: ElementTree | None = field(default=None, repr=False)
     """The last tree, by which a form that shows another record is recognized."""
+    _changed_outside: ChangedOutside = field(default=lambda boxes: True, repr=False)
+    _pressed: Element | None = field(default=None, repr=False)
 
     def note(self, write: Write, result: TypedText, target: Element | None, before: str) -> None:
         """Keep the field that a text was typed into, in its state after the typing."""
@@ -72,10 +79,20 @@ class LeftFields:
         typed = target.value if is_read else write.text
         self.filled.append(Filled(target, typed, before))
 
-    def look(self, tree: ElementTree, done: Gesture | None, was: ElementTree | None) -> None:
-        """Compare the fields after a gesture. ``was`` is the tree right before it, if there was one in time."""
+    def look(
+        self,
+        tree: ElementTree,
+        done: Gesture | None,
+        was: ElementTree | None,
+        changed_outside: ChangedOutside = lambda boxes: True,
+    ) -> None:
+        """Compare the fields after a gesture. ``was`` is the tree right before it, if there was one in time.
+
+        ``changed_outside`` says whether the gesture has changed the picture outside some boxes.
+        """
         before = was or self._tree
         pressed = pressed_at(before, done.at) if isinstance(done, Click) and before is not None else None
+        self._pressed, self._changed_outside = pressed, changed_outside
         edits = _edits(done) and all(each is not None and takes_text(each.focused()) for each in (before, tree))
         sent = not edits and _sends(done, pressed)
         if edits or (isinstance(done, Hotkey) and not LEAVES.issuperset(map(str.casefold, done.keys)) and not sent):
@@ -127,13 +144,18 @@ class LeftFields:
     def _is_same_record(self, filled: Filled, now: Element, tree: ElementTree) -> bool:
         """Say whether a form that was sent still shows the same record: it may be empty now, or show another record.
 
-        A form that is empty again has put back the texts of all its fields. A program that rejects a text puts back that
-        field alone, as Swing and Qt do with numbers and dates.
+        A form that is empty again has put back the texts of all its fields, and something else shows that it was sent.
+        A program that rejects a text puts back that field alone, as Swing and Qt do with numbers and dates.
         """
         others = [each for each in tree.below(tree.window_of(now)) if takes_text(each) and each.id != now.id]
         if self._tree is None or not is_same(filled.field, now):
             return False
-        if plain(now.value) == plain(filled.before) and not self._kept_others(filled, tree):
+        own = [each.box.grown(AROUND) for each in (filled.field, now, self._pressed) if each is not None]
+        if (
+            plain(now.value) == plain(filled.before)
+            and not self._kept_others(filled, tree)
+            and self._changed_outside(own)
+        ):
             return False
         return any(each.value for each in others) and not changed_beside(self._tree, now, tree)
 

@@ -30,7 +30,7 @@ from holo_tasks.core.input.pressed_elements import hit_by
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.screen.recheck import CARET_TALL, CARET_WIDE
-from holo_tasks.core.screen.verdicts import changed_box
+from holo_tasks.core.screen.verdicts import changed_box, changed_outside
 from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.core.texts.typed_text import (
     INVALID,
@@ -134,7 +134,7 @@ class ReadBack:
             said = await self._read(services, before, after, write, note)
             if self.result is not None and not self._expected:
                 self.left.note(write, self.result, self.target or self._aimed, self.before)
-        return said + await self._look_at_left(services, after, done)
+        return said + await self._look_at_left(services, before, after, done)
 
     @property
     def problem(self) -> str:
@@ -152,7 +152,9 @@ class ReadBack:
         await note(events.FieldRead(outcome=result.kind, field=result.field, held=held, by=result.by, why=why))
         return " ".join(["", *filter(None, (result.sentence, self._beside))])
 
-    async def _look_at_left(self, services: Services, after: NewestScreen, done: Gesture | None) -> str:
+    async def _look_at_left(
+        self, services: Services, before: NewestScreen, after: NewestScreen, done: Gesture | None
+    ) -> str:
         """Return the sentences about earlier fields that hold another value now, each with a leading blank."""
         self.left.found, elements = [], services.elements
         tree, self._now = self._now, None
@@ -163,7 +165,7 @@ class ReadBack:
             tree = await self._read_tree(services, pids)
         if tree is None:
             return ""
-        self.left.look(tree, done, elements.latest)
+        self.left.look(tree, done, elements.latest, partial(changed_outside, before.frame, after.frame))
         self.left.found = [
             (filled, now)
             for filled, now in self.left.found

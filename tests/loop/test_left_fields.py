@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -162,6 +163,21 @@ def test_a_field_that_a_program_put_back_alone_is_told_after_the_form_was_sent(
     other = field("12", name="Number", box=Box(10, 100, 200, 20))
     left.look(form(field("250"), kept, other), write, None)
     assert said(left, field(amount), memo(note), other, done=SAVE) == told
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_field_that_a_program_put_back_is_told_if_nothing_else_shows_that_the_form_was_sent(is_changed: bool) -> None:
+    left, button = filled("250", before="7"), Element(3, "button", "Save", SHOWN, BUTTON, 0, "bank", 1)
+    known: list[Box] = []
+    shown = form(field("7"), memo(), button)
+
+    def changed_outside(boxes: Sequence[Box]) -> bool:
+        known.extend(boxes)
+        return is_changed
+
+    left.look(shown, Click(BUTTON.center), shown, changed_outside)
+    assert [now.value for _, now in left.found] == ([] if is_changed else ["7"])
+    assert all(any(box.encloses(each) for box in known) for each in (PLACE, BUTTON))
 
 
 def test_a_click_on_a_field_sends_nothing_though_the_tree_came_late() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -104,6 +105,18 @@ def changed_box(before: Frame, after: Frame) -> Box | None:
     assert found is not None
     left, top, right, bottom = found
     return Box(left, first + top, right - left, bottom - top)
+
+
+def changed_outside(before: Frame, after: Frame, boxes: Iterable[Box]) -> bool:
+    """Say whether anything differs outside these boxes."""
+    if before.size != after.size:
+        return True
+    width, rgb = after.size.width, bytearray(after.rgb)
+    for box in filter(None, (each.clipped(after.size) for each in boxes)):
+        for row in range(box.top, box.bottom):
+            part = slice(3 * (row * width + box.left), 3 * (row * width + box.right))
+            rgb[part] = before.rgb[part]
+    return rgb != before.rgb
 
 
 def _rows(before: bytes, after: bytes, length: int) -> tuple[int, int]:

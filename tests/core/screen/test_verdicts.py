@@ -8,7 +8,7 @@ from PIL import Image
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Move, Pause, Write
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Point, Size
-from holo_tasks.core.screen.verdicts import expected, judge
+from holo_tasks.core.screen.verdicts import changed_outside, expected, judge
 from holo_tasks.loop.presses.click_retry import fits, may_repeat, shifted_click
 
 SIZE = Size(640, 400)
@@ -135,3 +135,10 @@ def test_the_second_click_stays_on_the_screen() -> None:
         click, dx, dy = shifted_click(Click(at), SIZE)
         assert click.at.inside(SIZE)
         assert click.at == Point(at.x + dx, at.y + dy) != at
+
+
+def test_a_change_outside_some_boxes_is_told_from_one_inside() -> None:
+    assert not changed_outside(frame(), frame(NEAR, FAR), [NEAR.grown(2), FAR])
+    assert changed_outside(frame(), frame(NEAR, FAR), [NEAR])
+    assert changed_outside(frame(NEAR), frame(), [FAR, Box(-50, -50, 10, 10)])
+    assert not changed_outside(frame(NEAR), frame(NEAR), [])
