@@ -70,6 +70,7 @@ GONE = "the program does not report the field any more"
 UNTOLD = "the program does not report the text of the field"
 """Why a field that looks different and has the text of before in the tree is unread, unless the picture shows it."""
 FIXED = "the field takes no typed text"
+MULTI_LINE = "multi line"
 DRAWS_CASE = ("chrom", "gecko", "webkit")
 """Toolkits that report a text in the case that a style sheet draws, not in the case that the field holds."""
 
@@ -130,7 +131,7 @@ class ReadBack:
         """
         write, self._write = self._write, None
         said = ""
-        if write is not None and done is write and write.text[:1] not in "\t\r\n":
+        if write is not None and done is write and not _leaves_first(write, self._aimed):
             said = await self._read(services, before, after, write, note)
             if self.result is not None and not self._expected:
                 self.left.note(write, self.result, self.target or self._aimed, self.before)
@@ -338,6 +339,12 @@ def _compare_with_ocr_text(write: Write, seen: FieldText | None) -> TypedText:
     if doubtful or (write.press_enter and kind == "lost"):
         return unsure
     return replace(unsure, kind=kind, why="") if kind != "unread" else unsure
+
+
+def _leaves_first(write: Write, target: Element | None) -> bool:
+    """Say whether a text begins with a key that leaves its field. A line break does not leave a field of lines."""
+    stays = target is not None and MULTI_LINE in target.states
+    return write.text[:1] in ("\t" if stays else "\t\r\n")
 
 
 def _begins_with(text: str, start: str) -> bool:

@@ -473,6 +473,22 @@ async def test_a_text_that_changes_nothing_in_a_field_that_takes_none_is_told(
     assert bool(walk.typed.problem) is bool(told)
 
 
+@pytest.mark.parametrize(("states", "told"), [(("multi line",), True), ((), False)])
+async def test_a_text_that_begins_with_a_line_break_is_compared_in_a_field_of_lines(
+    states: tuple[str, ...], told: bool
+) -> None:
+    tells = TellsTree(form(field("one", FOCUSED, *states), memo()))
+    walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
+    walk.services = replace(walk.services, elements=Elements(tells))
+    await walk.look()
+    before, step = walk.seen, a_step("write", content="\nteh")
+    assert before is not None
+    await walk.act(step)
+    tells.told = form(field("one the", FOCUSED, *states), memo())
+    said = await walk.verify(before, step.tool_call, started_s=0.0)
+    assert ("The field holds ‘one the’ after ‘teh’ was typed." in said) is told
+
+
 @pytest.mark.parametrize(("late_pid", "is_read"), [(99, True), (1, False)])
 async def test_only_the_program_of_the_field_has_to_answer(
     late_pid: int, is_read: bool, monkeypatch: pytest.MonkeyPatch
