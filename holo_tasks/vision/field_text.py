@@ -27,6 +27,8 @@ TALLEST = 60
 RIM, CARET, LIKE = 4, 3, 12
 EDGES = " |[]"
 """OCR reads the text caret and the edges of a field as these."""
+OUTLINE = 6
+"""Pixels around a field in which its outline may be drawn."""
 SURE = 0.85
 """A text that OCR reads with less confidence, from 0 to 1, does not count."""
 
@@ -75,7 +77,7 @@ class FieldReader:
                 return FieldText(self._text_of(piece), was_empty=True, is_full=False, is_completed=True)
             if changed.height > TALLEST:
                 return None
-        at = at or changed.center
+        found_at, at = at, at or changed.center
         part = Box(0, at.y - REACH, after.size.width, 2 * REACH).clipped(after.size)
         if part is None or not part.contains(at):
             return None
@@ -85,6 +87,8 @@ class FieldReader:
         box = field_in(old_part, place) or field_in(new_part, place)
         if box is None or box.height > TALLEST:
             return None
+        if found_at is None and changed.left < box.left - OUTLINE:
+            return None  # the text begins left of it: its left edge may be the end of a selection
         corners = (box.left, box.top, box.right, box.bottom)
         old, new = _ink(old_part.crop(corners)), _ink(new_part.crop(corners))
         if old is None or new is None or signs(old_part.crop(corners), new_part.crop(corners)):

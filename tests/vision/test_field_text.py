@@ -87,3 +87,18 @@ async def test_a_selected_text_is_read_in_the_box_of_its_field(shown: str, is_sh
     typed._told = TypedText("another", held="03:04 AM")
     screens: Any = [SimpleNamespace(redacted=frame) for frame in (before, after)]
     assert await typed._is_shown(services, *screens) is is_shown
+
+
+def label(text: str, selected: int) -> Frame:
+    """Return a screen with a text without a frame, which has the keyboard. ``selected`` is the width of its selection."""
+    picture = Image.new("RGB", (300, 200), "#efefef")
+    draw = ImageDraw.Draw(picture)
+    draw.rectangle((20, 80, 220, 104), fill="white", outline="#3a7fb5", width=2)
+    draw.rectangle((22, 82, 22 + selected, 102), fill="#308cc6")
+    draw.text((24, 84), text, fill="white" if selected else "black", font=ImageFont.load_default(16))
+    return Frame(picture.tobytes(), Size(300, 200), display=":0")
+
+
+async def test_the_end_of_a_selection_is_no_edge_of_a_field() -> None:
+    seen = await FieldReader()(label("label", 44), label("changed for good", 0), None)
+    assert seen is None or seen.text == "changed for good"
