@@ -320,7 +320,10 @@ class GesturePlayer:
             keyboard.release_all()
 
     def _press_together(self, strokes: list[Stroke]) -> None:
+        runs = self._keyboard.reader_runs()
         pressed = [code for stroke in strokes for code in self._press_key(stroke)]
+        if self._keyboard.holds_several:
+            self._keyboard.await_reader(runs)
         for code in reversed(pressed):
             self._keyboard.release(code)
         self._keyboard.flush()

@@ -27,6 +27,11 @@ from holo_tasks.machine.proc import runs_until_sleep
 
 PRESS, RELEASE, RELEASE_BUTTON = 2, 3, 5
 CORE_KEYBOARD = 0x100
+HELD_LEAST_S, HELD_S, NAP_S = 0.012, 0.1, 0.002
+"""Shortest and longest time that several keys are held until the program has read them, and the interval of the checks.
+
+The X server repeats a held key only after 0.2 s or more.
+"""
 SHIFT, LOCK = 1, 2  # the Shift and CapsLock bits of a modifier mask
 
 
@@ -165,6 +170,26 @@ class Keyboard:
         self._send(RELEASE, keycode)
         self._down.remove(keycode)
 
+    def reader_runs(self) -> int:
+        """Return how often the focused program has run until it slept; -1 if it is awake, or its process is unknown."""
+        try:
+            return runs_until_sleep(focused_process(self._link) or -1)
+        except OSError:
+            return -1
+
+    def await_reader(self, runs: int) -> None:
+        """Wait until the program has read the pressed keys. ``runs`` is its `reader_runs` before them.
+
+        When some programs, such as those of Lazarus, read a key, they ask the server which modifiers are held then.
+        """
+        self.flush()
+        self.arrive()
+        began = time.monotonic()
+        while (held_s := time.monotonic() - began) < HELD_S:
+            if held_s >= HELD_LEAST_S and self.reader_runs() not in (-1, runs):
+                break
+            time.sleep(NAP_S)
+
     def holds(self, keycode: int) -> bool:
         return keycode in self._down
 
@@ -185,6 +210,10 @@ class Keyboard:
         self._test.FakeInput(kind, keycode, 0, 0, 0, 0, 0)
         self.events += 1
         self.last_event_ns = time.monotonic_ns()
+
+    @property
+    def holds_several(self) -> bool:
+        return len(self._down) > 1
 
     def release_all(self, *, held_by_others: bool = False) -> None:
         """Release every key that this object pressed.
