@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFilter, ImageFont, ImageOps
 
 from holo_tasks.core.screen.geometry import Point, Size
-from holo_tasks.core.screen.likeness import differs, may_be_same_target
+from holo_tasks.core.screen.likeness import (
+    JOINED,
+    LUMP,
+    differs,
+    has_letter_sized_shape,
+    mask_at_least,
+    may_be_same_target,
+)
 
 AT = Point(280, 220)
 Extra = Callable[[ImageDraw.ImageDraw], Any]
@@ -94,3 +102,21 @@ def test_content_beyond_the_border_of_a_control_does_not_count() -> None:
 def test_points_are_close_if_their_surroundings_overlap() -> None:
     assert may_be_same_target(AT, Point(AT.x + 90, AT.y + 20))
     assert not may_be_same_target(AT, Point(AT.x, AT.y + 30))
+
+
+def test_a_letter_sized_shape_is_a_lump_in_the_joined_mask():
+    chance, found = random.Random(42), 0
+    for _ in range(300):
+        mask = Image.new("L", (chance.randint(1, 90), chance.randint(1, 50)))
+        draw = ImageDraw.Draw(mask)
+        for _ in range(chance.randint(0, 12)):
+            x, y = chance.randint(0, mask.width), chance.randint(0, mask.height)
+            if chance.random() < 0.5:
+                draw.line((x, y, x + chance.randint(-9, 9), y + chance.randint(-9, 9)), fill=255)
+            else:
+                draw.rectangle((x, y, x + chance.randint(0, 9), y + chance.randint(0, 7)), fill=255)
+        joined = mask_at_least(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
+        lump = mask_at_least(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None
+        assert has_letter_sized_shape(mask) is lump
+        found += lump
+    assert 50 < found < 250
