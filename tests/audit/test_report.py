@@ -560,6 +560,13 @@ def test_invalid_pictures_are_not_shown():
     assert thumbnail(b"\xff\xd8\xff", [], None, most_bytes=100) is None
 
 
+@pytest.mark.parametrize(("width", "small"), [(1280, 320), (1100, 275), (640, 320), (240, 240)])
+def test_a_thumbnail_is_decoded_at_a_fraction_of_its_size(width, small):
+    kept = io.BytesIO()
+    Image.new("RGB", (width, width // 2), "navy").save(kept, "JPEG")
+    assert thumbnail(kept.getvalue(), [], None, most_bytes=8_000).width == small
+
+
 @pytest.mark.parametrize(
     ("drawn", "box"),
     [

@@ -21,6 +21,8 @@ _PAPER = (255, 255, 255)
 _OVERSAMPLE = 3
 _MARGIN = 16
 """Largest distance in pixels of the small picture that a mark extends from its points."""
+_DECODED = 256
+"""Least width at which a picture for a thumbnail is decoded: a quarter of most screens, which needs no scaling."""
 _THUMBNAILS = ((340, 62), (320, 50), (280, 45), (240, 40), (200, 32), (160, 28))
 
 
@@ -63,7 +65,7 @@ def thumbnail(
     Marks are in screen pixels. ``shown`` is the part of the screen that the picture shows (left, top, width, height).
     Without it, the picture shows the whole screen at its own size.
     """
-    image = _open(data, at_least=_THUMBNAILS[0][0])
+    image = _open(data, at_least=_DECODED)
     if image is None:
         return None
     left, top, across, down = shown or (0, 0, *image.info["size"])
