@@ -22,6 +22,7 @@ from holo_tasks.accessibility.placement import (
 )
 from holo_tasks.accessibility.swing import ROOT_PANE, corrected_extents, is_swing, role_name_value
 from holo_tasks.accessibility.toolkits import why_no_elements
+from holo_tasks.accessibility.words_beside import with_words_beside
 from holo_tasks.core.elements import elements
 from holo_tasks.core.elements.elements import COVERED, NOWHERE, TOO_LATE, Element, ElementTree
 from holo_tasks.core.elements.typed_field import EMPTY, INVALID_ENTRY
@@ -163,7 +164,7 @@ def _elements_of_window(part: _Part, first: int, view: View, swing: Sequence[Ext
         reported = role, name, states, box, ids[node.parent], value, node.protected, shortcut
         node.element = _updated_element(node.element, number, reported, app)
         made.append(node.element)
-    return with_drawn_areas(made, first)
+    return with_words_beside(with_drawn_areas(made, first))
 
 
 def _page_fit(part: _Part) -> WindowScale | None:
