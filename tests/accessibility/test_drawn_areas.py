@@ -81,3 +81,21 @@ def test_a_page_with_thousands_of_hidden_check_boxes_is_read_fast() -> None:
     found = with_drawn_areas(made, 0)
     assert time.process_time() - began_s < 0.3
     assert all(each.box == AREA for each in found)
+
+
+def apart(*labels: str) -> list[Element]:
+    """Return a hidden check box that a page draws as a label elsewhere, with texts like that of jQuery UI."""
+    made = [element("section", "", WHOLE), element("check box", "Urgent", Box(20, 96, 2, 2), parent=10)]
+    made += [element("label", text, Box(120, 20 + 40 * n, 40, 16), parent=10) for n, text in enumerate(labels)]
+    return [replace(each, id=number) for number, each in enumerate(made, 10)]
+
+
+def test_a_hidden_check_box_has_the_box_of_the_only_text_with_its_name() -> None:
+    made = apart("Urgent", "Delivery")
+    assert with_drawn_areas(made, 10)[1].box == made[2].box
+
+
+@pytest.mark.parametrize("labels", [("Urgent", "Urgent"), ("Delivery",)], ids=["two such texts", "no such text"])
+def test_without_a_single_text_of_its_name_a_hidden_check_box_keeps_its_box(labels: tuple[str, ...]) -> None:
+    made = apart(*labels)
+    assert with_drawn_areas(made, 10) == made
