@@ -117,9 +117,14 @@ async def _with_exact_ends(
 
 
 def _read_choices(nodes: Sequence[Node]) -> None:
-    """Set the value of each combo box of a page to its chosen option, because browsers publish no text for it."""
-    boxes = set[int]()
+    """Set the value of each combo box of a page to its chosen option, because browsers publish no text for it.
+
+    If no option is reported as chosen, as in a closed list that a page draws itself, it is the only text shown inside.
+    """
+    boxes, chosen, shown = set[int](), dict[int, str](), dict[int, list[str]]()
     for place, node in enumerate(nodes):
+        if node.role == "combo box" and not node.states & protocol.EDITABLE:
+            node.value = node.value.strip(OBJECT) or node.value
         if node.role == "combo box" and (not node.texts or node.chooses or node.value == OBJECT):
             node.chooses = True
             boxes.add(place)
@@ -127,7 +132,12 @@ def _read_choices(nodes: Sequence[Node]) -> None:
     for place, node in enumerate(nodes) if boxes else ():
         above[place] = node.parent if node.parent in boxes else above.get(node.parent, -1)
         if above[place] >= 0 and node.states & protocol.SELECTED and node.role in OPTIONS:
-            nodes[above[place]].value = node.name
+            chosen[above[place]] = node.name
+        elif above[place] >= 0 and node.states & protocol.SHOWING and node.role == "label" and node.name:
+            shown.setdefault(above[place], []).append(node.name)
+    for place in boxes:
+        single = texts[0] if len(texts := shown.get(place, [])) == 1 else ""
+        nodes[place].value = chosen.get(place) or single or nodes[place].value.strip(OBJECT)
 
 
 async def _labels(

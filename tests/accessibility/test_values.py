@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -131,3 +132,34 @@ async def test_a_part_that_is_told_to_be_empty_is_empty() -> None:
     assert shown(nodes) == ["07--07"]
     await read(told(lambda _: {}), nodes)
     assert shown(nodes) == [""]
+
+
+def combo(text: str, *inside: Node) -> list[Node]:
+    """Return a combo box of a page whose text is reported so, with elements inside."""
+    return [Node("/c", "combo box", "Status", protocol.SHOWING, texts=True, value=text), *inside]
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "value"),
+    [
+        pytest.param("\ufffc", [Node("/l", "label", "Paid", protocol.SHOWING, 0)], "Paid", id="a text inside"),
+        pytest.param("Paid\ufffc", [], "Paid", id="the sign of an arrow after the text"),
+        pytest.param("\ufffc", [], "", id="nothing inside"),
+        pytest.param("\ufffc", [Node(f"/{n}", "label", n, protocol.SHOWING, 0) for n in "ab"], "", id="two texts"),
+        pytest.param(
+            "\ufffc",
+            [
+                Node("/l", "label", "New", protocol.SHOWING, 0),
+                Node("/o", "list item", "Paid", protocol.SHOWING | protocol.SELECTED, 0),
+            ],
+            "Paid",
+            id="a chosen option",
+        ),
+    ],
+)
+async def test_the_value_of_a_chooser_that_a_page_draws_is_its_shown_option(
+    text: str, inside: list[Node], value: str
+) -> None:
+    nodes = [replace(each) for each in combo(text, *inside)]
+    await read(lambda asked: text if asked.member == "GetText" else None, nodes)
+    assert nodes[0].value == value
