@@ -53,6 +53,8 @@ POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])"
 """A position among several in brackets, in the words of some languages."""
 COLUMNS_APART = 2
 """Least distance of two columns of a list, in heights of its text."""
+PORT = re.compile(r"\b(localhost|(?:[\w-]+\.)+[\w-]+):\d{2,5}\b")
+"""An address with its port, as in the title of a page's message."""
 CAPTIONS = 3
 """The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""
 OWN, FAR = 0.25, 6
@@ -230,11 +232,12 @@ def _replaced(text: str, value: str, name: str) -> str:
 
 
 def title_of_item(title: str, values: Mapping[str, Value]) -> str:
-    """Return the title of a dialog or container with parameters, and ``*`` for the item's position among others.
+    """Return the title of a dialog or container with parameters, and ``*`` for what differs between two starts.
 
-    A title such as ``Edit {title} [6 of 7]`` names the item, so its position may differ. Other numbers are kept.
+    A title such as ``Edit {title} [6 of 7]`` names the item, so its position may differ. The port of an address may
+    differ, too, as in ``localhost:8000 says``. Other numbers are kept.
     """
-    words = templated(title, values)
+    words = PORT.sub(r"\1:*", templated(title, values))
     return POSITION.sub("*", words) if PLACEHOLDER.search(words) else words
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.compiler.recording import Picture
+from holo_tasks.compiler.targets import title_of_item
 from holo_tasks.compiler.titles import _window_title, with_titles
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.screen_text import Line, Sight
@@ -132,3 +133,18 @@ def test_a_text_stays_if_the_title_does_not_distinguish_two_screens(earlier: str
     )
     found = with_titles(["Inbox 9 - Mail"], now, then, {}, [])
     assert found == ["Inbox 9 - Mail" if stays else {"window": "Inbox * - Mail"}]
+
+
+@pytest.mark.parametrize(
+    ("title", "pattern"),
+    [
+        ("127.0.0.1:47305 says", "127.0.0.1:* says"),
+        ("An embedded page at localhost:8000 says", "An embedded page at localhost:* says"),
+        ("shop.example.com:8443 says", "shop.example.com:* says"),
+        ("shop.example.com says", "shop.example.com says"),
+        ("Meeting at 12:30", "Meeting at 12:30"),
+        ("Order 12: 30 pieces", "Order 12: 30 pieces"),
+    ],
+)
+def test_title_of_a_dialog_has_no_port(title: str, pattern: str) -> None:
+    assert title_of_item(title, {}) == pattern
