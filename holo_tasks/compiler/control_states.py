@@ -9,25 +9,41 @@ from holo_tasks.compiler.recording import RecordedStep
 from holo_tasks.compiler.steps import name_with_parameters
 from holo_tasks.compiler.targets import templated, title_of_item
 from holo_tasks.core.elements.element_anchors import FIELDS
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Sight, plain
 
 TOGGLES = frozenset({"check box", "toggle button", "switch", "check menu item"})
 """Roles of controls that a second press sets back."""
+SETS_BACK = "it is a check box that cannot be described with certainty, and a second press sets it back"
+RELATIONS = ("row", "column", "right_of", "left_of", "below")
+DESCRIBE = ("role", "name", "within", *RELATIONS, "place")
+"""Facts of a target that a condition can have as well. Without a relation to a text, others may have them too."""
 
 
-def checked_after(step: RecordedStep, values: Mapping[str, Value]) -> list[dict[str, Any]]:
-    """Return the condition that a check box or a similar control has the state that the recording gave it."""
+class LeftToModel(InvalidUsage):
+    """A step is left to the model for this reason."""
+
+
+def checked_after(step: RecordedStep, target: Any, values: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """Return the condition that a check box or a similar control has the state that the recording gave it.
+
+    ``target`` is the target of the press in its shortest form. Raises `LeftToModel` for a check box that the target
+    does not describe as an element.
+    """
     element = step.element
-    if step.tool != "click" or not element.get("name") or element.get("alike", "1") != "1":
+    role, is_checked = element.get("role", ""), element.get("checked", "")
+    if step.tool != "click" or not is_checked or role not in TOGGLES | {"radio button", "radio menu item"}:
         return []
-    is_checked = element.get("checked", "")
-    wanted = is_checked == "no" or element.get("role") not in TOGGLES
-    if not is_checked or element.get("role") not in TOGGLES | {"radio button", "radio menu item"}:
+    told = {name: target[name] for name in DESCRIBE if name in target} if isinstance(target, dict) else {}
+    if element.get("name") and element.get("alike", "1") == "1":
+        told = {"role": role, "name": templated(element["name"], values)}
+        told |= {"within": title_of_item(element["within"], values)} if element.get("within") else {}
+    elif told.get("role") != role or told.keys().isdisjoint(RELATIONS):
+        if role in TOGGLES:
+            raise LeftToModel(SETS_BACK)
         return []
-    name = templated(element["name"], values)
-    within = {"within": title_of_item(element["within"], values)} if element.get("within") else {}
-    return [{"role": element["role"], "name": name, **within, "checked": wanted}]
+    return [{**told, "checked": is_checked == "no" or role not in TOGGLES}]
 
 
 def chosen_after(

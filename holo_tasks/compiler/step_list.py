@@ -23,7 +23,7 @@ from holo_tasks.compiler.build import (
     ByModel,
     target_texts,
 )
-from holo_tasks.compiler.control_states import checked_after, chosen_after, is_of_field
+from holo_tasks.compiler.control_states import LeftToModel, checked_after, chosen_after, is_of_field
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
 from holo_tasks.compiler.new_items import entered_values, enters_an_item, screens_at_ends, without_entered
@@ -85,10 +85,10 @@ class StepsBuilder(Builder):
             before = path[place - 1] if place else None
             try:
                 if why := self.left.get(place) or step.unsure:
-                    raise _Left(why)
+                    raise LeftToModel(why)
                 every.append([*self._steps(visit, step, before, following)])
             except InvalidUsage as error:
-                why = str(error) if isinstance(error, _Left | Ambiguous) else _reason(step)
+                why = str(error) if isinstance(error, LeftToModel | Ambiguous) else _reason(step)
                 words = in_words(step, self._values_of(step), self._private)
                 self.by_model.append(ByModel(sum(map(len, every)) + 1, words, why))
                 every.append([{"by_model": words, "why": why}])
@@ -134,15 +134,15 @@ class StepsBuilder(Builder):
         """Yield the steps for one recorded step. It is one step, apart from keys that are pressed repeatedly."""
         do = self._actions(visit, step)
         if self._names_item(do):
-            raise _Left(OF_ITEM)
+            raise LeftToModel(OF_ITEM)
         if may_toggle(step, following, self.recordings, self.seen):
             do = press_of_sign(step, *self._done(visit, step)[0][1:])
             if not do:
-                raise _Left(MAY_TOGGLE)
+                raise LeftToModel(MAY_TOGGLE)
         if self._is_of_unnamed_row(visit, step):
-            raise _Left(NO_KEY)
+            raise LeftToModel(NO_KEY)
         if is_in_empty_cell(step, self.seen[step.before.sha256].sight):
-            raise _Left(NO_CELL)
+            raise LeftToModel(NO_CELL)
         waited = min(MOST_PATIENCE, PATIENCE + PATIENCE_A_WAIT * step.waited)
         for action in do:
             then = [text for text in action.pop("then", []) if not isinstance(text, str) or is_readable(text)]
@@ -159,7 +159,7 @@ class StepsBuilder(Builder):
                 chosen = self._chosen_after(step, None if before is None else before[1], following)
                 then = [one for one in then if not any(is_of_field(one, each["name"]) for each in chosen)]
                 then = [*self._lasting(then, visit, step, following), *chosen]
-                then += checked_after(step, self._values_of(step))
+                then += checked_after(step, action.get("click"), self._values_of(step))
             if then:
                 action["after"] = then
             if waited > PATIENCE and action is do[-1]:
@@ -586,10 +586,6 @@ class StepsBuilder(Builder):
         if "{" not in text or not is_message(text) or any(map(str.isdigit, rest)) or is_of_item(text, self._private):
             return ""
         return text if all(sight.has(fill(text, values)) for sight, values in shown) else ""
-
-
-class _Left(InvalidUsage):
-    """A step is left to the model for this reason."""
 
 
 def _reason(step: RecordedStep) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from holo_tasks.core.elements.calendar_days import CalendarDay, day_of
 from holo_tasks.core.elements.elements import CELLS, LISTS, MODAL, READ_ONLY, ROWS, TEXTS, Element, ElementTree, in_rows
@@ -35,6 +36,9 @@ IN_TABLES = ("row", "column")
 """Relations of an element to other parts of its table or list."""
 MONTH = "month"
 """Relation of a day to the month and year that are written above the days of its calendar."""
+COMBO = "combo box"
+CHOOSER = frozenset({COMBO, "list", "menu"})
+"""Roles of a combo box and of the list that it opens."""
 SIGN = 2
 """Longest text, in characters, that OCR may miss."""
 MOST_TOLD = 3
@@ -97,7 +101,7 @@ def find_element(
         if tree.complete:
             raise NotFound(f"The programs report no {lacking}.")
         return None
-    found = tree.in_front(found)
+    found = _without_chosen(tree.in_front(found), tree)
     if place is not None:
         found = [_at_place(found, place, lacking)]
     if len(found) > 1:
@@ -125,6 +129,16 @@ def _has_twin_out_of_view(element: Element, wanted: Named, key: str | None, tree
     inside = {row.id, *(each.id for each in tree.below(row))}
     found = called(by, tree, hidden=True, within=listed)
     return any(not each.on_screen and each.id not in inside and _row_of(each, tree) for each in found)
+
+
+def _without_chosen(found: list[Element], tree: ElementTree) -> list[Element]:
+    """Return the elements without the text that a combo box shows, if an entry of its open list fits as well."""
+    parts = {
+        each.id: [above for above in tree.ancestors(each) if above.role in CHOOSER] for each in found[1:] and found
+    }
+    listed = {above.id for above in chain.from_iterable(part[1:] for part in parts.values()) if above.role == COMBO}
+    shown = {number for number, part in parts.items() if part and part[0].role == COMBO and part[0].id in listed}
+    return [each for each in found if each.id not in shown]
 
 
 def _row_of(element: Element, tree: ElementTree) -> Element | None:
@@ -265,6 +279,8 @@ def field_of(label: str, sight: Sight) -> Box | None:
 def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     """Return whether an element is visible. If its program does not report it, return whether its text is."""
     tree, checked = sight.elements, wanted.checked if isinstance(wanted, ShownElement) else None
+    if isinstance(wanted, ShownElement) and wanted.relations:
+        return _shows_single(wanted, sight)
     found = [] if tree is None else called(wanted, tree)
     found = [each for each in found if checked in (None, is_checked(each))]
     if any(not sight.disagrees(each, text or "") for each in found):
@@ -272,6 +288,15 @@ def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     if text is None or checked is not None or (isinstance(wanted, ShownElement) and wanted.holds is not None):
         return False
     return not is_fully_reported(sight) and sight.has(text)
+
+
+def _shows_single(wanted: ShownElement, sight: Sight) -> bool:
+    """Return whether the only element in a relation to labels has the required state."""
+    try:
+        found = find_element(wanted, wanted.relations, sight)
+    except NotFound:
+        return False
+    return found is not None and wanted.checked in (None, is_checked(found))
 
 
 def shows_cut(value: str, sight: Sight) -> bool:
@@ -323,7 +348,9 @@ def words_for(wanted: Named) -> str:
     checked = wanted.checked if isinstance(wanted, ShownElement) else None
     state = "" if checked is None else " (checked)" if checked else " (not checked)"
     held = f" with ‘{wanted.holds}’" if isinstance(wanted, ShownElement) and wanted.holds else ""
-    return words + (f" in ‘{within}’" if within else "") + state + held
+    labels = wanted.relations.values() if isinstance(wanted, ShownElement) else ()
+    beside = f" beside ‘{'’, ‘'.join(labels)}’" if labels else ""
+    return words + (f" in ‘{within}’" if within else "") + beside + state + held
 
 
 def related(found: Sequence[Element], relation: str, anchor: Box) -> Iterator[Element]:

@@ -266,7 +266,7 @@ class IntoView:
                 yield _by_text(label_of(wanted, self._values))
             case ShownElement():
                 filled = wanted.model_copy(update=filled_in(wanted, self._values))
-                yield filled, {}, filled.text or ""
+                yield filled, filled.relations, filled.text or ""
 
     def _of_target(self, target: Target) -> list[Wanted]:
         found: list[Wanted] = []

@@ -105,7 +105,33 @@ class Holding(Part):
     )
 
 
-class ShownElement(Shown, Contained, Holding):
+class Beside(Part):
+    """The position relative to labels, to choose one of several targets."""
+
+    right_of: str | None = None
+    left_of: str | None = None
+    below: str | None = None
+    above: str | None = None
+    near: str | None = None
+    row: str | None = Field(default=None, description="a text in its row of a table or list, such as the item's key")
+    column: str | None = Field(default=None, description="the heading of its column of a table")
+    month: str | None = Field(
+        default=None, description="the month and year of the calendar that has this day, such as {due:MMMM YYYY}"
+    )
+    place: str | None = Field(
+        default=None,
+        pattern=r"^[1-9]\d? of [1-9]\d?$",
+        description="its place among equal elements of a container or next to a label, such as 3 of 5",
+    )
+
+    @property
+    def relations(self) -> dict[str, str]:
+        """The labels by relation."""
+        names = ("row", "column", "month", "right_of", "left_of", "below", "above", "near")
+        return {name: label for name in names if (label := getattr(self, name)) is not None}
+
+
+class ShownElement(Shown, Contained, Beside, Holding):
     """A visible element by role and name. ``text`` must be visible instead if its program reports no elements.
 
     ``checked`` is the required state of a check box, a radio button or another control with two states. ``holds`` is
@@ -200,33 +226,8 @@ def texts_of(wanted: Condition) -> tuple[str, ...]:
         case AtState() | Gone():
             return ()
         case _:
-            return tuple(text for text in (wanted.name, wanted.text, wanted.holds) if text is not None)
-
-
-class Beside(Part):
-    """The position relative to labels, to choose one of several targets."""
-
-    right_of: str | None = None
-    left_of: str | None = None
-    below: str | None = None
-    above: str | None = None
-    near: str | None = None
-    row: str | None = Field(default=None, description="a text in its row of a table or list, such as the item's key")
-    column: str | None = Field(default=None, description="the heading of its column of a table")
-    month: str | None = Field(
-        default=None, description="the month and year of the calendar that has this day, such as {due:MMMM YYYY}"
-    )
-    place: str | None = Field(
-        default=None,
-        pattern=r"^[1-9]\d? of [1-9]\d?$",
-        description="its place among equal elements of a container or next to a label, such as 3 of 5",
-    )
-
-    @property
-    def relations(self) -> dict[str, str]:
-        """The labels by relation."""
-        names = ("row", "column", "month", "right_of", "left_of", "below", "above", "near")
-        return {name: label for name in names if (label := getattr(self, name)) is not None}
+            texts = (wanted.name, wanted.text, wanted.holds, *wanted.relations.values())
+            return tuple(text for text in texts if text is not None)
 
 
 class InSheet(Part):

@@ -134,3 +134,29 @@ def test_a_press_on_a_sign_is_repeated_where_the_sign_is_shown(tmp_path: Path, i
         assert Box(410, top, 36, 36).grown(2).contains(found.center)
     with pytest.raises(NotFound):
         find(first.click, {"number": "T-702"}, with_pictures(sight_of(ticked), ticked.picture))
+
+
+@pytest.mark.parametrize(
+    ("facts", "condition"),
+    [
+        pytest.param(
+            {"name": "", "right_of": "Urgent"}, "{role: check box, right_of: Urgent, checked: true}", id="by its label"
+        ),
+        pytest.param(
+            {"name": "Select", "alike": "2", "cell 1": "T-702", "in_row": "1"},
+            "{role: check box, name: Select, row: '{number}', checked: true}",
+            id="by its row",
+        ),
+        pytest.param({"name": "Urgent", "alike": "2"}, "", id="by words that another one has"),
+    ],
+)
+def test_a_check_box_without_a_name_is_not_set_back(tmp_path: Path, facts: dict[str, str], condition: str) -> None:
+    """The next item may have it checked already. Then the press is left out."""
+    form = page((20, 10, "ORDER FORM"), (20, 70, "Urgent"), (20, 120, "T-702"), (200, 200, "Store"))
+    element = {"role": "check box", "checked": "no", "application": "Orders", **facts}
+    at = Point(110, 130) if "cell 1" in facts else Point(40, 80)
+    acts = [Act(form, at=at, element=element), Act(form, click="Store", element=STORE)]
+    trace = record(tmp_path, "box", "Mark T-702 as urgent.", acts, page((20, 10, "ORDER IS STORED")), "done")
+    _, _, text = compiled(tmp_path, trace, params=("number=T-702",))
+    assert condition in text, text
+    assert ("a second press sets it back" in text) is (not condition), text

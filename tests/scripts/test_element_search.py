@@ -290,3 +290,31 @@ def test_a_field_as_a_condition_must_hold_its_value(value: str, why_not: str, me
     values = {"stage": value}
     assert is_visible(wanted, values, seen(ElementTree(tuple(parts)), TEXT, why_not=why_not)) is met
     assert not is_visible(wanted, values, seen(None, Line("Stage", ROW[0])))
+
+
+def test_an_option_is_found_though_its_combo_box_shows_it_already() -> None:
+    """jQuery UI repeats the chosen option in the open list."""
+    tree = tree_of(
+        ("combo box", "", ROW[0]), ("label", "TX-2", ROW[0]), ("list", "", BELOW[0]), ("label", "TX-2", BELOW[0])
+    )
+    made = [replace(each, parent=parent) for each, parent in zip(tree.elements, (-1, 0, 1, 1, 3), strict=True)]
+    in_list = ElementTree(tuple(made), tree.applications)
+    assert place(seen(in_list), role="label", name="{item}") == BELOW[0]
+    made[4] = replace(made[4], parent=1)
+    with pytest.raises(NotFound, match="2 elements"):  # both are shown by the closed part
+        place(seen(ElementTree(tuple(made), tree.applications)), role="label", name="{item}")
+
+
+@pytest.mark.parametrize("row", ["TX-1", "TX-2"])
+def test_a_state_may_be_required_of_the_check_box_in_a_row(row: str) -> None:
+    tree = tree_of(
+        ("label", "TX-1", ROW[0]),
+        ("check box", "", ROW[1]),
+        ("label", "TX-2", BELOW[0]),
+        ("check box", "", BELOW[1]),
+    )
+    checked = replace(tree.elements[4], states=frozenset({SHOWING, "checked"}))
+    tree = replace(tree, elements=(*tree.elements[:4], checked))
+    wanted = ShownElement(role="check box", right_of=row, checked=True)
+    assert is_visible(wanted, {}, seen(tree)) is (row == "TX-2")
+    assert not is_visible(ShownElement(role="check box", right_of="TX-3", checked=True), {}, seen(tree))
