@@ -16,7 +16,7 @@ from tests.support.recorded_runs import Act, page, record
 
 PAGE = page((20, 10, "STATEMENTS"), (20, 380, "Ready"))
 EDITOR, LOG, OTHER = Box(20, 60, 600, 100), Box(20, 180, 600, 60), Box(20, 260, 600, 60)
-INSIDE = Point(300, 110)
+INSIDE, RING = Point(300, 110), Box(24, 64, 21, 21)
 
 
 def editors(*, others: int = 0) -> Tree:
@@ -87,3 +87,29 @@ def test_only_labels_near_a_field_are_looked_up_in_the_whole_page(monkeypatch: p
     facts = facts_at(tree, Point(310, 390))
     assert (facts["below"], facts["place"]) == ("Amount", "1 of 2")
     assert {*asked} == {"Amount"}
+
+
+def drawn(*, words: str = "", ring: Box = RING, others: int = 0) -> Tree:
+    """Return a radio button over which a page draws a ring, as Angular Material does."""
+    tree = Tree()
+    area = tree.add("section", "", Box(20, 60, 120, 41), tree.window)
+    for _ in range(1 + others):
+        tree.add("radio button", "Courier", Box(20, 60, 41, 41), area)
+    tree.add("section", words, ring, area)
+    return tree
+
+
+def test_a_press_on_the_drawing_of_a_radio_button_is_one_on_the_button() -> None:
+    assert facts_at(drawn(), Point(34, 74))["role"] == "radio button"
+
+
+@pytest.mark.parametrize(
+    ("tree", "across"),
+    [
+        pytest.param(drawn(words="Costs 5 euros"), 34, id="an area with words"),
+        pytest.param(drawn(ring=Box(24, 64, 90, 21)), 80, id="an area beyond the button"),
+        pytest.param(drawn(others=1), 34, id="two buttons"),
+    ],
+)
+def test_a_press_on_another_area_is_on_no_radio_button(tree: Tree, across: int) -> None:
+    assert facts_at(tree, Point(across, 74))["role"] == "section"

@@ -106,8 +106,10 @@ def _control_of_words(tree: ElementTree, element: Element) -> Element:
     """Return the check box or radio button whose words were pressed; without one, the element itself.
 
     In a page a press on a label goes to the only control in it. Other words belong to the control that has them as
-    its name and is beside them.
+    its name and is beside them. An area without a name that a page draws over such a control belongs to it, too.
     """
+    if element.role in AREAS and not element.name:
+        return _sign_below(tree, element)
     if element.role not in TEXTS or not element.name:
         return element
     around = next((each for each in tree.ancestors(element)[:MOST_AROUND] if each.role == "label"), element)
@@ -116,6 +118,17 @@ def _control_of_words(tree: ElementTree, element: Element) -> Element:
     beside = [each for each in alike if is_level(each.box, element.box) and each.box.gap(element.box) <= FARTHEST_WORDS]
     found = inside or (beside if len(alike) == 1 and not tree.row_of(element) else [])
     return found[0] if len(found) == 1 and found[0].role in SIGNS_BESIDE else element
+
+
+def _sign_below(tree: ElementTree, element: Element) -> Element:
+    """Return the check box or radio button on which an empty area is drawn; without one, the area itself."""
+    for area in (element, *tree.ancestors(element)[:MOST_AROUND]):
+        beside = [] if (above := tree.parent(area)) is None else tree.children(above)
+        found = [each for each in beside if each.role in SIGNS_BESIDE and each.on_screen]
+        is_empty = area.role in AREAS and not any(each.name for each in (area, *tree.below(area)))
+        if found or not is_empty:
+            return found[0] if is_empty and len(found) == 1 and found[0].box.encloses(element.box) else element
+    return element
 
 
 def _is_named_by_value(tree: ElementTree, element: Element) -> bool:
