@@ -17,7 +17,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.texts.outside_text import is_placeholder
 from holo_tasks.scripts.file_dialogs import dialog_on
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.value_formats import format_of, with_words_of
+from holo_tasks.scripts.value_formats import day_and_month, format_of, with_words_of
 from holo_tasks.scripts.values import PLACEHOLDER, Value, convert
 from holo_tasks.vision.screen_text import Sight, matches
 
@@ -158,6 +158,9 @@ def _holds(recording: Recording, literal: str) -> bool:
     ]
     if any(literal in text for text in (*said, *typed, *pressed)):
         return True
+    days = (step.element["name"] for step in recording.steps if "day_of" in step.element)
+    if any(day_and_month(day, literal)[0] for day in days):
+        return True  # it was chosen in a calendar
     return any(format_of(text, literal) or with_words_of(text, "date", literal) for text in typed)
 
 

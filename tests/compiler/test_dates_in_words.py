@@ -53,3 +53,12 @@ def test_a_typed_date_in_words_is_the_value_of_the_data(text: str, names: set[st
 def test_a_date_that_was_typed_in_words_may_be_named() -> None:
     one = Recording("runs/1", "0" * 64, "add", "add", {}, typing("Call Bob on May 5, 2026").steps, "", SHOWN)
     assert (occurs_in([one], "2026-05-05"), occurs_in([one], "2026-05-06")) == (True, False)
+
+
+@pytest.mark.parametrize(("facts", "is_held"), [({"day_of": "24 of 31"}, True), ({}, False)], ids=["a day", "a number"])
+def test_a_day_that_was_pressed_in_a_calendar_holds_its_date(facts: dict[str, str], is_held: bool) -> None:
+    element = {"role": "link", "name": "24", **facts}
+    press = RecordedStep(1, "click", {"element": "24"}, "", SHOWN, SHOWN, (), element=element)
+    recording = Recording("runs/1", "0" * 64, "add", "add", {}, (press,), "", SHOWN)
+    assert occurs_in([recording], "2026-12-24") is is_held
+    assert not occurs_in([recording], "2026-12-23")
