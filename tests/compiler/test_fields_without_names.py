@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,18 @@ def test_a_press_on_the_drawing_of_a_radio_button_is_one_on_the_button() -> None
 )
 def test_a_press_on_another_area_is_on_no_radio_button(tree: Tree, across: int) -> None:
     assert facts_at(tree, Point(across, 74))["role"] == "section"
+
+
+@pytest.mark.parametrize("value", ["", "2026-12-14"])
+def test_a_part_of_a_page_that_is_named_by_its_texts_describes_no_field(value: str) -> None:
+    """Chromium names the cell of a form so, and the next item may have another value in it."""
+    tree = Tree()
+    for place, label in enumerate(("Due date", "Amount")):
+        tree.add("label", label, Box(20, 60 + 40 * place, 80, 20), tree.window)
+    tree.add("text field", "Amount", Box(120, 98, 120, 24), tree.window, "editable")
+    cell = tree.add("section", f"{value} (YYYY-MM-DD)".strip(), Box(120, 56, 300, 28), tree.window)
+    field = tree.add("text field", "", Box(120, 58, 120, 24), cell, "editable")
+    tree.elements[field] = replace(tree.elements[field], value=value)
+    tree.add("label", "(YYYY-MM-DD)", Box(250, 60, 90, 20), cell)
+    facts = facts_at(tree, Point(140, 70))
+    assert (facts.get("right_of"), facts.get("within")) == ("Due date", None)

@@ -395,9 +395,18 @@ def _place(tree: ElementTree, element: Element, known: Callable[[Element], Eleme
 
 def _place_of_field(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
     """Return the named container that has no other field of this role, for a field without a name."""
-    named = [above for above in tree.ancestors(element) if known(above).name]
+    named = [above for above in tree.ancestors(element) if known(above).name and not _is_named_by_texts(tree, above)]
     container = _first_with_only(named, element, tree.single(tree.fields(element.role)), tree)
     return {} if container is None else {"within": known(container).name, "alike": "1"}
+
+
+def _is_named_by_texts(tree: ElementTree, section: Element) -> bool:
+    """Return whether the name of a part of a page is just the texts and values in it, which differ between items."""
+    if section.role != "section":
+        return False
+    inside = [each for each in tree.below(section) if each.role in TEXTS | FIELDS]
+    texts = (each.value if each.role in FIELDS else each.name for each in inside)
+    return section.name.split() == " ".join(texts).split()
 
 
 def _first_with_only(
