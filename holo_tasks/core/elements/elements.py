@@ -7,7 +7,8 @@ clips boxes to the screen. An element is only a candidate: its place is verified
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -94,6 +95,8 @@ HEADINGS = frozenset({"column header"})
 
 SHEET = frozenset({"editable", "manages descendants"})
 """States of the table of a spreadsheet, and of no other table."""
+POPUPS = DIALOGS | {"menu", "popup menu", "tool tip"}
+"""Roles of what a page draws over a modal dialog."""
 ALERTS = frozenset({"alert", "alert dialog"})
 TEXTS = frozenset({"label", "heading", "paragraph"})
 
@@ -235,7 +238,8 @@ class ElementTree:
                 continue
             if element.id in self._folded:
                 continue
-            if element.id < over.get(self._tops[element.id], 0):
+            dialog = over.get(self._tops[element.id], 0)
+            if element.id < dialog or (lifted is None and element.id in self._behind.get(dialog, ())):
                 continue
             if found is None or self._tops[element.id] != self._tops[found.id] or element.box.area <= found.box.area:
                 found = element
@@ -317,6 +321,23 @@ class ElementTree:
         """Return the last modal dialog at a point in each window, as the indexes of both."""
         found = (each for each in self.dialogs() if MODAL in each.states and each.box.contains(point))
         return {self._tops[each.id]: each.id for each in found}
+
+    @cached_property
+    def _behind(self) -> Mapping[int, Collection[int]]:
+        """The ids of the elements that come after a modal dialog of a page and are behind it, by the id of the dialog.
+
+        Such a part of the page encloses the dialog. What is drawn over a dialog, such as a list, is in a popup.
+        """
+        found: defaultdict[int, set[int]] = defaultdict(set)
+        for dialog in (each for each in self.dialogs() if MODAL in each.states):
+            above = [each for each in self.ancestors(dialog) if each.parent >= 0]
+            parts = [part for each in above for part in self.children(each) if part.id > dialog.id]
+            while parts:
+                part = parts.pop()
+                if part.role not in POPUPS and (part.box.encloses(dialog.box) or part.parent in found[dialog.id]):
+                    found[dialog.id].add(part.id)
+                    parts += self.children(part)
+        return found
 
     def focused(self) -> Element | None:
         """Return the element that has the keyboard focus.

@@ -88,6 +88,32 @@ def test_hidden_or_covered_elements_are_found_only_on_request() -> None:
     assert names(FORM.find("button", "Delete", hidden=True)) == [("Delete", 7)]
 
 
+@pytest.mark.parametrize(
+    ("part", "pressed"),
+    [
+        pytest.param(("section", Box(0, 20, 400, 280)), "Contact", id="the page, which encloses the dialog"),
+        pytest.param(("section", Box(90, 100, 100, 60)), "B-2001", id="a calendar over the dialog"),
+        pytest.param(("menu", Box(0, 20, 400, 280)), "B-2001", id="a menu with a cover of the whole page"),
+    ],
+)
+def test_a_page_that_comes_after_its_modal_dialog_is_behind_it(part: tuple[str, Box], pressed: str) -> None:
+    """OpenUI5 has its dialogs before the page."""
+    tree = ElementTree(
+        (
+            element(0, "window", "Orders", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "document", "Orders", Box(0, 20, 400, 280)),
+            element(2, "section", "", Box(0, 20, 400, 280), 1),
+            element(3, "dialog", "Order 7", Box(50, 50, 200, 200), 2, MODAL),
+            element(4, "text field", "Contact", Box(60, 100, 180, 40), 3),
+            element(5, part[0], "", part[1], 1),
+            element(6, "cell", "B-2001", Box(100, 110, 60, 20), 5),
+        )
+    )
+    found = tree.at(Point(120, 120))
+    assert found is not None
+    assert found.name == pressed
+
+
 @pytest.mark.parametrize("role", ["button", "push button", "Push-Button", "push_button"])
 def test_a_role_is_found_by_any_of_its_names(role: str) -> None:
     assert names(FORM.find(role, "Save")) == [("Save", 2)]
