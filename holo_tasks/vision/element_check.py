@@ -176,9 +176,16 @@ class ElementCheck:
             if not any(fits(text, read) >= LIKENESS for text in _texts(element)) or contradicts_name(
                 element, read, self._others(frame, tree, element, read), also
             ):
-                is_there = self._begins_left(frame, tree, element) or self._is_read_alone(frame, tree, element, read)
-                return "" if is_there else ANOTHER_TEXT
+                return "" if self._is_there(frame, tree, element, read) else ANOTHER_TEXT
         return TOO_LARGE if element.role in PRESSED and not _is_near(lines, element.box) else ""
+
+    def _is_there(self, frame: Frame, tree: ElementTree, element: Element, read: str) -> bool:
+        """Return whether an element is on the picture although the text in its box is not its name as it is."""
+        return (
+            _is_own_text(tree, element, read)
+            or self._begins_left(frame, tree, element)
+            or self._is_read_alone(frame, tree, element, read)
+        )
 
     def _begins_left(self, frame: Frame, tree: ElementTree, element: Element) -> bool:
         """Return whether the text in a cell begins left of the cell, and the whole text there is certainly its name.
@@ -413,6 +420,16 @@ def is_framed(frame: Frame, box: Box, *, with_text: bool = False) -> bool:
     ends = 2 * AROUND + 2
     framed = bool(lines[:ends].any() or lines[-ends:].any())
     return framed and (with_text or not (box.height <= HIGH and lines[ends:-ends].any()))
+
+
+def _is_own_text(tree: ElementTree, element: Element, read: str) -> bool:
+    """Return whether a read text is the only one that a control reports inside, and words of its name.
+
+    The name may have the words of a label elsewhere, too, as in *Express Urgent* for a check box *Urgent*.
+    """
+    inside = {each.name for each in tree.below(element) if each.role in TEXTS and each.name and each.on_screen}
+    said = inside.pop() if len(inside) == 1 and element.role in PRESSED else ""
+    return bool(said) and {*said.split()} <= {*element.name.split()} and fit_pressed(said, read) >= SURE
 
 
 def is_another_there(tree: ElementTree, element: Element) -> bool:

@@ -487,3 +487,21 @@ def test_the_line_below_a_shortcut_letter_makes_a_q_of_an_o() -> None:
 def test_a_key_in_a_list_has_no_shortcut() -> None:
     cell = tree_of(("cell", "AO-17", FIELD)).elements[1]
     assert contradicts_name(cell, "AQ-17", ())
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "reason"),
+    [
+        pytest.param("Express Save flag", "Save flag", "", id="the text inside is a part of the name"),
+        pytest.param("Express Urgent", "Save flag", ANOTHER_TEXT, id="it is no part of the name"),
+        pytest.param("Express Urgent", "Urgent", ANOTHER_TEXT, id="the picture shows another text"),
+        pytest.param("Express Save flag", "", ANOTHER_TEXT, id="no text is reported inside"),
+    ],
+)
+def test_a_control_may_show_only_the_words_of_its_name_that_it_reports_inside(
+    name: str, inside: str, reason: str
+) -> None:
+    """In OpenUI5 the name of a check box begins with the label of its row."""
+    tree = tree_of(("check box", name, SAVE), ("label", inside, SAVE))
+    tree = replace(tree, elements=(*tree.elements[:2], replace(tree.elements[2], parent=1)))
+    assert CHECK.contradiction(picture(), tree, tree.elements[1]) == reason
