@@ -128,12 +128,14 @@ def _read_choices(nodes: Sequence[Node]) -> None:
         if node.role == "combo box" and (not node.texts or node.chooses or node.value == OBJECT):
             node.chooses = True
             boxes.add(place)
-    above = dict[int, int]()
+    above, pages = dict[int, int](), set[int]()
     for place, node in enumerate(nodes) if boxes else ():
+        if node.role == "document" or node.parent in pages:
+            pages.add(place)
         above[place] = node.parent if node.parent in boxes else above.get(node.parent, -1)
         if above[place] >= 0 and node.states & protocol.SELECTED and node.role in OPTIONS:
             chosen[above[place]] = node.name
-        elif above[place] >= 0 and node.states & protocol.SHOWING and node.role == "label" and node.name:
+        elif above[place] in pages and node.states & protocol.SHOWING and node.role == "label" and node.name:
             shown.setdefault(above[place], []).append(node.name)
     for place in boxes:
         single = texts[0] if len(texts := shown.get(place, [])) == 1 else ""

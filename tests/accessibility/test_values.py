@@ -136,21 +136,22 @@ async def test_a_part_that_is_told_to_be_empty_is_empty() -> None:
 
 def combo(text: str, *inside: Node) -> list[Node]:
     """Return a combo box of a page whose text is reported so, with elements inside."""
-    return [Node("/c", "combo box", "Status", protocol.SHOWING, texts=True, value=text), *inside]
+    page = Node("/d", "document", "Orders", protocol.SHOWING)
+    return [page, Node("/c", "combo box", "Status", protocol.SHOWING, 0, texts=True, value=text), *inside]
 
 
 @pytest.mark.parametrize(
     ("text", "inside", "value"),
     [
-        pytest.param("\ufffc", [Node("/l", "label", "Paid", protocol.SHOWING, 0)], "Paid", id="a text inside"),
+        pytest.param("\ufffc", [Node("/l", "label", "Paid", protocol.SHOWING, 1)], "Paid", id="a text inside"),
         pytest.param("Paid\ufffc", [], "Paid", id="the sign of an arrow after the text"),
         pytest.param("\ufffc", [], "", id="nothing inside"),
-        pytest.param("\ufffc", [Node(f"/{n}", "label", n, protocol.SHOWING, 0) for n in "ab"], "", id="two texts"),
+        pytest.param("\ufffc", [Node(f"/{n}", "label", n, protocol.SHOWING, 1) for n in "ab"], "", id="two texts"),
         pytest.param(
             "\ufffc",
             [
-                Node("/l", "label", "New", protocol.SHOWING, 0),
-                Node("/o", "list item", "Paid", protocol.SHOWING | protocol.SELECTED, 0),
+                Node("/l", "label", "New", protocol.SHOWING, 1),
+                Node("/o", "list item", "Paid", protocol.SHOWING | protocol.SELECTED, 1),
             ],
             "Paid",
             id="a chosen option",
@@ -162,4 +163,12 @@ async def test_the_value_of_a_chooser_that_a_page_draws_is_its_shown_option(
 ) -> None:
     nodes = [replace(each) for each in combo(text, *inside)]
     await read(lambda asked: text if asked.member == "GetText" else None, nodes)
-    assert nodes[0].value == value
+    assert nodes[1].value == value
+
+
+async def test_a_text_inside_a_chooser_of_another_program_is_not_its_value() -> None:
+    nodes = [
+        replace(each, parent=each.parent - 1) for each in combo("", Node("/l", "label", "Hint", protocol.SHOWING, 1))
+    ]
+    await read(lambda asked: "\ufffc" if asked.member == "GetText" else None, nodes[1:])
+    assert nodes[1].value == ""
