@@ -206,11 +206,17 @@ def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight, *, any_p
     for dialog in reversed(tree.dialogs()):
         holds = focused is not None and dialog in tree.ancestors(focused)
         pressed = box is not None and dialog.box.contains(box.center)
-        if not (any_place or holds or pressed or MODAL in dialog.states):
+        if not (any_place or holds or pressed or MODAL in dialog.states) or _is_open_list(dialog, tree):
             continue
         if not any(is_title(title, tree.title_of(dialog)) for title in known):
             return dialog
     return None
+
+
+def _is_open_list(dialog: Element, tree: ElementTree) -> bool:
+    """Return whether a dialog without a title has the entries of a list and nothing else, as a list that was opened."""
+    parts = {each.role for each in tree.below(dialog) if each.on_screen} - {"section", "panel", "list"}
+    return not tree.title_of(dialog) and parts == {"list item"}
 
 
 def check_focus(wanted: ElementTarget, sight: Sight) -> None:

@@ -12,7 +12,13 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import SHOWING, Application, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.conditions import is_visible
-from holo_tasks.scripts.element_search import ContradictedTarget, NotFound, check_focus, keyboard_elsewhere
+from holo_tasks.scripts.element_search import (
+    ContradictedTarget,
+    NotFound,
+    check_focus,
+    keyboard_elsewhere,
+    unknown_dialog,
+)
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
 from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.script import screens_of
@@ -318,3 +324,16 @@ def test_a_state_may_be_required_of_the_check_box_in_a_row(row: str) -> None:
     wanted = ShownElement(role="check box", right_of=row, checked=True)
     assert is_visible(wanted, {}, seen(tree)) is (row == "TX-2")
     assert not is_visible(ShownElement(role="check box", right_of="TX-3", checked=True), {}, seen(tree))
+
+
+@pytest.mark.parametrize(
+    ("title", "part", "is_unknown"),
+    [("", "list item", False), ("", "button", True), ("Choose", "list item", True)],
+    ids=["an open list", "a question", "a dialog with a title"],
+)
+def test_a_list_that_a_page_opens_as_a_dialog_is_no_unknown_dialog(title: str, part: str, is_unknown: bool) -> None:
+    """UI5 Web Components do so."""
+    tree = tree_of(("dialog", title, BELOW[0]), ("list item", "Paid", BELOW[0]), (part, "Shipped", BELOW[0]))
+    made = (*tree.elements[:2], *(replace(each, parent=1) for each in tree.elements[2:]))
+    found = unknown_dialog([], None, seen(ElementTree(made, tree.applications)), any_place=True)
+    assert (found is not None) is is_unknown
