@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from holo_tasks.core.elements.elements import role_of
+from holo_tasks.core.elements.role_names import role_of
 
 REGISTRY = "org.a11y.atspi.Registry"
 REGISTRY_PATH = "/org/a11y/atspi/registry"

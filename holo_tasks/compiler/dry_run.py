@@ -142,8 +142,8 @@ class _ToldTree:
         """Add an element with the label next to it and the other elements of its group."""
         whole, role = self.found[parent].box, facts.get("role", "")
         above = self.add("panel", facts["group"], whole, parent) if facts.get("group") else parent
-        if facts.get("right_of"):
-            self.add("label", facts["right_of"], Box(0, at.y - 2, 1, 5), above)
+        for label in dict.fromkeys([*numbered(facts, "beside"), *filter(None, [facts.get("right_of")])]):
+            self.add("label", label, Box(0, at.y - 2, 1, 5), above)
         if facts.get("below"):
             self.add("label", facts["below"], Box(at.x - 2, 0, 5, 1), above)
         number, count = map(int, facts.get("place", "1 of 1").split(" of "))

@@ -20,7 +20,7 @@ from holo_tasks.compiler.targets import (
     templated,
     title_of_item,
 )
-from holo_tasks.core.elements.element_anchors import FIELDS, OPTIONS, numbered
+from holo_tasks.core.elements.element_anchors import FIELDS, OPTIONS, TWO_STATES, numbered
 from holo_tasks.core.elements.elements import CELLS, PLACE_NAME, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
@@ -116,6 +116,8 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
     if not key or is_key(name, values) or role in ROWS:
         return None
     if role not in CELLS | {"label"}:
+        if not name and role in TWO_STATES:
+            return Target(role=role, row=key, column=facts.get("column"), within=within)
         words = templated(name, values)
         text = words if role in WRITTEN_ON and sight.has(name) else None
         named = Target(role=role, name=words, text=text, row=key, within=within) if name else None
@@ -181,6 +183,17 @@ def key_of_row(facts: Mapping[str, str], values: Mapping[str, Value]) -> str:
     return next(iter([*keys, *labels]), "")
 
 
+def key_beside(facts: Mapping[str, str], values: Mapping[str, Value]) -> str:
+    """Return the first text left of one of several controls alike that is a value of the item, as a parameter.
+
+    Other texts there are of the recorded item only. A label that ends with a colon describes a control of a form.
+    Returns an empty string without such a value.
+    """
+    if facts.get("alike") == "1" or facts.get("right_of", "").endswith(":"):
+        return ""
+    return next((templated(text, values) for text in numbered(facts, "beside") if is_key(text, values)), "")
+
+
 def is_key(text: str, values: Mapping[str, Value]) -> bool:
     """Return whether a text is one value of the item, and nothing else."""
     return PLACEHOLDER.fullmatch(templated(text.strip(), values)) is not None
@@ -234,6 +247,8 @@ def _by_neighbor(facts: Mapping[str, str], values: Mapping[str, Value]) -> Targe
     """
     if facts.get("role") in NO_TARGETS:
         return None
+    if key := key_beside(facts, values):
+        return Target(role=facts["role"], name=templated(facts["name"], values) or None, right_of=key)
     relation = next((name for name in ("right_of", "below", "holds") if facts.get(name)), "")
     place, group = facts.get("place"), templated(facts.get("group", ""), values) or None
     if not facts.get("role") or not (relation or (place and group)):

@@ -11,7 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from holo_tasks.core.elements.calendar_days import CalendarDay, day_of
-from holo_tasks.core.elements.elements import CELLS, LISTS, MODAL, READ_ONLY, ROWS, TEXTS, Element, ElementTree, in_rows
+from holo_tasks.core.elements.elements import (
+    CELLS,
+    LISTS,
+    MODAL,
+    OPTIONS,
+    READ_ONLY,
+    ROWS,
+    TEXTS,
+    Element,
+    ElementTree,
+    in_rows,
+)
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.steps_and_targets import (
     Beside,
@@ -206,17 +217,18 @@ def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight, *, any_p
     for dialog in reversed(tree.dialogs()):
         holds = focused is not None and dialog in tree.ancestors(focused)
         pressed = box is not None and dialog.box.contains(box.center)
-        if not (any_place or holds or pressed or MODAL in dialog.states) or _is_open_list(dialog, tree):
+        if not (any_place or holds or pressed or MODAL in dialog.states):
             continue
-        if not any(is_title(title, tree.title_of(dialog)) for title in known):
+        title = tree.title_of(dialog)
+        if not any(is_title(each, title) for each in known) and (title or not _has_only_options(dialog, tree)):
             return dialog
     return None
 
 
-def _is_open_list(dialog: Element, tree: ElementTree) -> bool:
-    """Return whether a dialog without a title has the entries of a list and nothing else, as a list that was opened."""
-    parts = {each.role for each in tree.below(dialog) if each.on_screen} - {"section", "panel", "list"}
-    return not tree.title_of(dialog) and parts == {"list item"}
+def _has_only_options(dialog: Element, tree: ElementTree) -> bool:
+    """Return whether all named parts of a dialog are options, as in the list of a combo box that a page drew."""
+    named = [each for each in tree.below(dialog) if each.name and each.on_screen]
+    return bool(named) and all(each.role in OPTIONS for each in named)
 
 
 def check_focus(wanted: ElementTarget, sight: Sight) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from holo_tasks.core.elements.elements import CELLS, Element, ElementTree, role_of
+from holo_tasks.core.elements.elements import CELLS, Element, ElementTree
+from holo_tasks.core.elements.role_names import role_of
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.calendar_view import MOST_MONTHS, month_control, shown_month
 from holo_tasks.scripts.conditions import conditions_in_words, has_come, is_visible

@@ -41,8 +41,8 @@ MOST_BELOW = 40
 FEWEST_LABELS = 2
 """The fewest rows of a table that is a form."""
 AREAS = frozenset({"section", "panel"})
-HIGHEST_ROW = 60
-"""Roles of areas, and the largest height in pixels of one that is the row of a list."""
+HIGHEST_ROW, WIDEST_SIGN = 60, 80
+"""Roles of areas, and the largest height of one that is the row of a list, and width of a switch, in pixels."""
 MOST = 6
 """The most cells of a row, and the most dialogs, that are described."""
 
@@ -56,6 +56,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     * ``named_by_value`` is set for a combo box whose name is its chosen option.
     * ``right_of`` or ``below`` is the neighboring label of an element without a name of its own. ``holds`` is the text
       in a field without both, such as a hint what to enter, if no other field of its window holds it.
+    * ``beside 1`` and so on are the texts on its left that each find it alone among its like. In a list without rows
+      one of them may be the key of an item.
     * ``place``, such as ``3 of 5``, is its place among elements of the same role and name in the container ``group``,
       or right of the label ``right_of``, or below the label ``below`` of the field above it.
     * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field or a cell of a
@@ -85,6 +87,7 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
         facts["named_by_value"] = YES
     if (named_by_value or facts.get("alike", "") != "1") and not tree.row_of(element):
         facts |= _beside(tree, element, known) or _hint(tree, element, known) or _in_group(tree, element, known)
+        facts |= _all_beside(tree, element, known)
     if element.role in TWO_STATES:
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
     in_sheet = tree.place_in_sheet(element) is not None
@@ -109,7 +112,8 @@ def _control_of_words(tree: ElementTree, element: Element) -> Element:
     its name and is beside them. An area without a name that a page draws over such a control belongs to it, too.
     """
     if element.role in AREAS and not element.name:
-        return _sign_below(tree, element)
+        below = _sign_below(tree, element)
+        return below if below.id != element.id else _sign_of_area(tree, element)
     if element.role not in TEXTS or not element.name:
         return element
     around = next((each for each in tree.ancestors(element)[:MOST_AROUND] if each.role == "label"), element)
@@ -128,6 +132,17 @@ def _sign_below(tree: ElementTree, element: Element) -> Element:
         is_empty = area.role in AREAS and not any(each.name for each in (area, *tree.below(area)))
         if found or not is_empty:
             return found[0] if is_empty and len(found) == 1 and found[0].box.encloses(element.box) else element
+    return element
+
+
+def _sign_of_area(tree: ElementTree, element: Element) -> Element:
+    """Return the check box or switch whose drawn parts fill an area without texts; without one, the element itself."""
+    for area in (element, *tree.ancestors(element)[:MOST_AROUND]):
+        if area.role not in AREAS or area.name or area.box.height > HIGHEST_ROW or area.box.width > WIDEST_SIGN:
+            return element
+        inside = [each for each in tree.below(area) if each.on_screen and (each.role not in AREAS or each.name)]
+        if inside:
+            return inside[0] if len(inside) == 1 and inside[0].role in TWO_STATES else element
     return element
 
 
@@ -179,6 +194,24 @@ def _beside(tree: ElementTree, element: Element, known: Callable[[Element], Elem
         if name and tree.in_front(nearest) == [element]:
             return {relation: name}
     return {}
+
+
+def _all_beside(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
+    """Return the texts left of a control that each find it alone among the controls of its role and name."""
+    if element.role not in FIELDS | PRESSED:
+        return {}
+    alike = tree.single(tree.find(element.role, element.name or None))
+    texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and known(each).name]
+    texts = [each for each in texts if _stands(element.box, "right_of", each.box) and _is_label(tree, each)]
+    texts = [each for each in texts if tree.dialog_of(each) is tree.dialog_of(element)]
+    texts = [each for each in texts if tree.window_of(each) is tree.window_of(element)]
+
+    def is_nearest(label: Element) -> bool:
+        level = [each for each in alike if _stands(each.box, "right_of", label.box)]
+        return min(level, key=lambda each: _distance(each.box, label.box), default=None) is element
+
+    found = dict.fromkeys(known(each).name for each in texts if is_nearest(each))
+    return {f"beside {number}": text for number, text in enumerate([*found][:MOST], start=1)}
 
 
 def _hint(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from holo_tasks.core.elements.role_names import role_of
 from holo_tasks.core.screen.geometry import Box, Point
 
 SHOWING, FOCUSED, ACTIVE, READ_ONLY = "showing", "focused", "active", "read only"
@@ -27,61 +27,6 @@ TOO_LATE = "it did not answer in time"
 PASSWORD, TEXT_FIELD = "password field", "text field"
 NOWHERE = Box(0, 0, 0, 0)
 """The box of an element that is not on the screen."""
-
-ROLES: Mapping[str, str] = MappingProxyType(
-    {
-        "push button": "button",
-        "push button menu": "button",
-        "entry": "text field",
-        "text": "text field",
-        "textbox": "text field",
-        "text box": "text field",
-        "editbar": "text field",
-        "password text": PASSWORD,
-        "password": PASSWORD,
-        "static": "label",
-        "static text": "label",
-        "frame": "window",
-        "checkbox": "check box",
-        "combobox": "combo box",
-        "radio": "radio button",
-        "menuitem": "menu item",
-        "menubar": "menu bar",
-        "page tab": "tab",
-        "page tab list": "tab list",
-        "tablist": "tab list",
-        "listitem": "list item",
-        "list box": "list",
-        "listbox": "list",
-        "option": "list item",
-        "table cell": "cell",
-        "gridcell": "cell",
-        "table row": "row",
-        "table column header": "column header",
-        "columnheader": "column header",
-        "table row header": "row header",
-        "rowheader": "row header",
-        "treeitem": "tree item",
-        "spinbutton": "spin button",
-        "progressbar": "progress bar",
-        "progress": "progress bar",
-        "scrollbar": "scroll bar",
-        "statusbar": "status bar",
-        "toolbar": "tool bar",
-        "tooltip": "tool tip",
-        "img": "image",
-        "hyperlink": "link",
-        "document frame": "document",
-        "document web": "document",
-        "document text": "document",
-        "document spreadsheet": "document",
-        "document presentation": "document",
-        "document email": "document",
-        "filler": "panel",
-        "grouping": "group",
-    }
-)
-"""Role names of toolkits, ARIA and users, and the names used here. All other roles keep their AT-SPI names."""
 
 DIALOGS = frozenset({"dialog", "alert", "alert dialog", "file chooser", "color chooser"})
 """Roles of windows, and of parts of a page, that lie over the rest of their program."""
@@ -98,6 +43,10 @@ SHEET = frozenset({"editable", "manages descendants"})
 POPUPS = DIALOGS | {"menu", "popup menu", "tool tip"}
 """Roles of what a page draws over a modal dialog."""
 ALERTS = frozenset({"alert", "alert dialog"})
+FEWEST_HEADINGS = 3
+PRESSED_OR_FILLED = frozenset({"text field", "spin button", "combo box", "button", "link", "check box", "radio button"})
+OPTIONS = frozenset({"list item", "menu item", "tree item"})
+SELECTABLE = "selectable"
 TEXTS = frozenset({"label", "heading", "paragraph"})
 
 PLACE_NAME = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
@@ -244,10 +193,36 @@ class ElementTree:
             if found is None or self._tops[element.id] != self._tops[found.id] or element.box.area <= found.box.area:
                 found = element
         if found is None or found.id not in self._empty_windows:
-            return found
+            return found if found is None or lifted is not None else self._control_over(found, point)
         # Chromium publishes the options of an open list in the window of its page.
         is_of_window = option is not None and option.pid == found.pid and found.box.contains(option.box.center)
         return option if is_of_window else self._in_empty_window(found, point)
+
+    def _control_over(self, found: Element, point: Point) -> Element:
+        """Return the control at a point in a layer of the page over a text or a cell; the element itself without one.
+
+        Many pages draw a dialog of areas. A control of the page may be in a popup over the layer, as an option is.
+        """
+        around = (found, *self.ancestors(found)[:2])
+        if any(each.role in PRESSED_OR_FILLED or SELECTABLE in each.states for each in around):
+            return found
+        later = (each for each in self.elements[found.id + 1 :] if each.role in PRESSED_OR_FILLED and each.on_screen)
+        here = [each for each in later if each.box.contains(point) and self._is_in_layer_over(each, found)]
+        return min(here, key=lambda each: each.box.area, default=found)
+
+    def _is_in_layer_over(self, control: Element, found: Element) -> bool:
+        """Return whether a later part of a page with a control covers the page, or lies in the part of an element.
+
+        Parts of a page that follow each other do not overlap, unless the page draws the later one over the others.
+        """
+        below, over = [found, *self.ancestors(found)], [control, *self.ancestors(control)]
+        places = {each.id: place for place, each in enumerate(below)}
+        height, common = next(((n, places[each.id]) for n, each in enumerate(over) if each.id in places), (0, 0))
+        page = next((place for place, each in enumerate(below) if each.role == "document"), 0)
+        if not (height and 0 < common <= page):
+            return False
+        part, layer = below[common - 1], over[height - 1]
+        return part.box.encloses(layer.box) or layer.box.encloses(below[page].box)
 
     def _popup_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
         """Return the last popup at a point. Swing draws its popups over the other elements of the same window.
@@ -470,9 +445,31 @@ class ElementTree:
         middle = next((each for each in above if each.role in CELLS), element).box.center
         tables = {each.id for each in above[1:]}
         headings = (each for each in self.elements if each.role in HEADINGS and each.on_screen and each.name)
-        over = [each for each in headings if each.box.left <= middle.x < each.box.right and each.box.bottom <= middle.y]
+
+        def is_over(each: Element) -> bool:
+            return each.box.left <= middle.x < each.box.right and each.box.bottom <= middle.y
+
+        over = filter(is_over, headings)
         found = [each for each in over if not tables.isdisjoint(up.id for up in self.ancestors(each))]
+        first = (each for each in above if each.id in self._heading_rows)
+        row = next((self._heading_rows[each.id] for each in first), [])
+        found = found or [each for each in row if is_over(each)]
         return max(found, key=lambda each: each.box.top, default=None)
+
+    @cached_property
+    def _heading_rows(self) -> dict[int, list[Element]]:
+        """The named cells of the first row of each table without column headers, if all are labels, by table."""
+        rows = {}
+        for table in (each for each in self.elements if each.role == "table" and each.on_screen):
+            inside = [each for each in self.below(table) if each.on_screen and each.name]
+            cells = [each for each in inside if each.role in CELLS]
+            top = min((each.box.top for each in cells), default=0)
+            first = [each for each in cells if each.box.top == top]
+            names, others = [each.name for each in first], {each.name for each in cells if each.box.top > top}
+            are_labels = others.isdisjoint(names) and not any(map(str.isdigit, "".join(names)))
+            if are_labels and others and len({*names}) == len(names) >= FEWEST_HEADINGS:
+                rows[table.id] = [] if any(each.role in HEADINGS for each in inside) else first
+        return rows
 
     def dialogs(self) -> list[Element]:
         """Return the dialogs on the screen, from back to front."""
@@ -592,12 +589,6 @@ def is_level(one: Box, other: Box) -> bool:
     """Return whether two boxes are on one row: the middle of the less high box is within the other's height."""
     low, high = sorted((one, other), key=lambda box: box.height)
     return high.top <= low.center.y < high.bottom
-
-
-def role_of(reported: str) -> str:
-    """Return the name used here for a role of a toolkit, ARIA or a user."""
-    plain = " ".join(reported.replace("-", " ").replace("_", " ").casefold().split())
-    return ROLES.get(plain, plain)
 
 
 def _best_named(elements: list[Element], name: str) -> list[Element]:

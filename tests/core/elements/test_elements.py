@@ -16,8 +16,8 @@ from holo_tasks.core.elements.elements import (
     SHOWING,
     Element,
     ElementTree,
-    role_of,
 )
+from holo_tasks.core.elements.role_names import role_of
 from holo_tasks.core.screen.geometry import Box, Point
 from holo_tasks.core.texts.visible_text import one_line
 
@@ -74,6 +74,37 @@ def test_the_page_below_a_modal_dialog_is_not_pressed(state: str, place: Point, 
     found = tree.at(place)
     assert found is not None
     assert found.name == pressed
+
+
+@pytest.mark.parametrize(
+    ("layer", "behind", "states", "pressed"),
+    [
+        pytest.param(Box(50, 50, 200, 200), "cell", (), "Contact", id="a dialog of areas over a table"),
+        pytest.param(Box(0, 0, 400, 300), "list item", (), "Contact", id="a layer over the whole page"),
+        pytest.param(Box(50, 50, 380, 200), "cell", (), "Open", id="a part that is not in the other one"),
+        pytest.param(Box(50, 50, 200, 200), "list item", ("selectable",), "Open", id="an option in an open list"),
+        pytest.param(Box(50, 50, 200, 200), "link", (), "Open", id="a link that may be in a popup"),
+    ],
+)
+def test_a_field_in_a_later_layer_of_a_page_is_pressed(
+    layer: Box, behind: str, states: tuple[str, ...], pressed: str
+) -> None:
+    tree = ElementTree(
+        (
+            element(0, "window", "Orders", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "document", "Orders", Box(0, 0, 400, 300)),
+            element(2, "section", "", Box(0, 0, 380, 300), 1),
+            element(3, behind, "Open", Box(100, 110, 60, 20), 2, *states),
+            element(4, "section", "", layer, 1),
+            element(5, "text field", "Contact", Box(60, 100, 180, 40), 4),
+        )
+    )
+    found = tree.at(Point(120, 120))
+    assert found is not None
+    assert found.name == pressed
+    alone = ElementTree(tree.elements[:5]).at(Point(120, 120))
+    assert alone is not None
+    assert alone.name == "Open", "the layer has no control there"
 
 
 def test_a_part_of_a_name_matches_only_with_a_wildcard() -> None:
