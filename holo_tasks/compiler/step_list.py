@@ -33,7 +33,7 @@ from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import prompt_of, searched_once, searched_value
 from holo_tasks.compiler.step_words import in_words
-from holo_tasks.compiler.steps import is_in_empty_cell, key_of_row, target_of
+from holo_tasks.compiler.steps import is_in_empty_cell, key_beside, key_of_row, target_of
 from holo_tasks.compiler.targets import (
     Shown,
     has_cut_off_text,
@@ -245,11 +245,14 @@ class StepsBuilder(Builder):
         return {"role": facts["role"], **({"row": key} if key else {}), "column": column}
 
     def _is_of_unnamed_row(self, visit: Visit, step: RecordedStep) -> bool:
-        """Return whether a target is one of several alike in a table, and no value of the item names its row."""
-        facts = step.element
+        """Return whether a target is one of several alike in a table or list, and no value of the item names its row.
+
+        Of a list without rows, several texts beside a button show that they are not the label of a form.
+        """
+        facts, values = step.element, self._done(visit, step)[0][2]
         if "in_row" not in facts or not step.points:
-            return False
-        values = self._done(visit, step)[0][2]
+            is_listed = len(numbered(facts, "beside")) > 1 and not facts.get("right_of", "").endswith(":")
+            return is_listed and bool(step.points and facts["name"]) and not key_beside(facts, values)
         if "in_sheet" in facts and not key_of_row(facts, values):
             # A form has one label in a row. A row of a list has more texts, or a number, and belongs to one item.
             texts = numbered(facts, "cell")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from holo_tasks.compiler.recording import Picture, RecordedStep
+from holo_tasks.compiler.step_list import NO_KEY
 from holo_tasks.compiler.steps import target_of
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
@@ -15,7 +17,8 @@ from holo_tasks.scripts.element_search import unknown_dialog
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.steps_and_targets import Target
 from holo_tasks.vision.screen_text import Sight
-from tests.support.recorded_runs import page, sight_of
+from tests.compiler.test_compile import compiled
+from tests.support.recorded_runs import Act, page, record, sight_of
 
 SIZE = Size(720, 420)
 ORDERS = (("B-2001", "Adler Ltd"), ("B-2002", "Berg and Sons"), ("B-2007", "Cedar Foods"))
@@ -137,3 +140,26 @@ def test_a_dialog_of_options_without_a_title_is_an_open_list(part: str, is_known
     made.add(part, "Paid", Box(200, 140, 200, 40), over)
     sight = Sight((), SIZE, elements=made.tree)
     assert (unknown_dialog(["Order"], Box(210, 145, 20, 20), sight, any_place=False) is None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("beside", "key"),
+    [
+        (("Berg and Sons", "Oslo"), "NO_KEY"),
+        (("B-2002", "Berg and Sons"), "{number}"),
+        (("Berg and Sons",), "Berg and Sons"),
+    ],
+)
+def test_a_button_of_a_list_without_the_key_of_the_item_is_left_to_the_model(
+    tmp_path: Path, beside: tuple[str, ...], key: str
+) -> None:
+    """One text may be the label in a form."""
+    facts = {"role": "button", "name": "Edit", "alike": "3", "right_of": "Berg and Sons"}
+    facts |= {f"beside {number}": text for number, text in enumerate(beside, start=1)}
+    shown = page((20, 10, "ORDERS"), (20, 100, beside[0]), (200, 100, beside[-1]), (400, 100, "Edit"))
+    act, end = Act(shown, click="Edit", element=facts), page((20, 10, "The order B-2002 is open"))
+    trace = record(tmp_path, "list", "Open the order B-2002.", [act], end, "done")
+    _, _, text = compiled(tmp_path, trace, params=("number=B-2002",))
+    assert (NO_KEY in text) is (key == "NO_KEY")
+    assert ("right_of" in text) is (key != "NO_KEY")
+    assert key == "NO_KEY" or key in text
