@@ -124,6 +124,8 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
         return named if facts.get("in_row") == "1" else None
     if facts.get("column") and role in CELLS:
         return Target(role=role, row=key, column=facts["column"], within=within)
+    if step.typed_into and "in_form" not in facts:
+        raise InvalidUsage("The cell has no heading, and the next item's text belongs in no other cell of its row.")
     return Target(name=key, within=within)
 
 

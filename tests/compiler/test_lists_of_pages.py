@@ -12,6 +12,7 @@ from holo_tasks.compiler.step_list import NO_KEY
 from holo_tasks.compiler.steps import target_of
 from holo_tasks.core.elements.element_anchors import anchors_of
 from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.scripts.element_search import unknown_dialog
 from holo_tasks.scripts.rules import find
@@ -47,12 +48,12 @@ class Tree:
         return next(each for each in self.elements if each.box == box)
 
 
-def target(tree: ElementTree, pressed: Element, values: dict[str, str] = VALUES) -> Target | None:
+def target(tree: ElementTree, pressed: Element, *, typed: bool = False) -> Target | None:
     """Return the target that a press on an element compiles to."""
     facts = anchors_of(tree, pressed, lambda element: element)
     picture = Picture("before", Box.whole(SIZE), SIZE)
-    step = RecordedStep(1, "click", {}, "", picture, picture, (pressed.box.center,), element=facts)
-    return target_of(step, 0, Sight((), SIZE), values)
+    step = RecordedStep(1, "click", {}, "", picture, picture, (pressed.box.center,), element=facts, typed_into=typed)
+    return target_of(step, 0, Sight((), SIZE), VALUES)
 
 
 def listed(*captions: str) -> Tree:
@@ -105,6 +106,18 @@ def test_a_cell_is_found_by_a_heading_that_is_a_cell_of_the_first_row() -> None:
     sign = made.tree.find("check box")[1]
     assert target(made.tree, sign) == Target(role="check box", row="{number}", column="Urgent")
     assert made.finds(target(made.tree, sign), number="B-2007").box.top == 130
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_text_for_a_cell_without_a_heading_is_never_typed_into_the_key(typed: bool) -> None:
+    """A press alone chooses the row."""
+    made = table("B-2000", "Ulm Clocks", "", "")
+    empty = next(each for each in made.elements if each.box == Box(300, 80, 150, 40))
+    if typed:
+        with pytest.raises(InvalidUsage, match="no heading"):
+            target(made.tree, empty, typed=True)
+    else:
+        assert target(made.tree, empty) == Target(name="{number}")
 
 
 @pytest.mark.parametrize(
