@@ -545,8 +545,11 @@ class ElementTree:
         around = inside | {each.id for each in above}
         others = [each for each in self._contents if each.id not in around]
         here = any(place in self.ancestors(each) for each in others)
-        return here and not any(
-            each.box.intersects(alert.box) for each in others if self._tops[each.id] == self._tops[alert.id]
+        top = self._tops[alert.id]
+        covered = (each for each in others if self._tops[each.id] == top and each.box.intersects(alert.box))
+        # The message of a page lies over the bars of its browser.
+        return here and all(
+            any(up.role == "dialog" and up.parent == top for up in self.ancestors(each)) for each in covered
         )
 
     @cached_property

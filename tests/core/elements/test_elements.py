@@ -107,6 +107,24 @@ def test_a_field_in_a_later_layer_of_a_page_is_pressed(
     assert alone.name == "Open", "the layer has no control there"
 
 
+@pytest.mark.parametrize(("parent", "is_bar"), [(0, True), (1, False)])
+def test_a_message_of_a_page_over_a_bar_of_the_browser_makes_no_dialog_of_the_bar(parent: int, is_bar: bool) -> None:
+    """A bar over a dialog of the page itself is a dialog."""
+    tree = ElementTree(
+        (
+            element(0, "window", "Orders", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "document", "Orders", Box(0, 60, 400, 240)),
+            element(2, "label", "Number", Box(20, 200, 60, 20), 1),
+            element(3, "dialog", "localhost says", Box(100, 10, 200, 100), parent),
+            element(4, "button", "OK", Box(220, 40, 60, 20), 3),
+            element(5, "alert", "Infobar", Box(0, 10, 400, 50)),
+            element(6, "label", "An update is there", Box(20, 20, 60, 20), 5),
+        )
+    )
+    names = [each.name for each in tree.dialogs()]
+    assert names == ["localhost says", *([] if is_bar else ["Infobar"])]
+
+
 def test_a_part_of_a_name_matches_only_with_a_wildcard() -> None:
     without = ElementTree((*FORM.elements[:2], replace(FORM.elements[4], id=2)))
     assert without.find("button", "Save") == []
