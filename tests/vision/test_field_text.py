@@ -90,7 +90,7 @@ async def test_a_selected_text_is_read_in_the_box_of_its_field(shown: str, is_sh
 
 
 def label(text: str, selected: int) -> Frame:
-    """Return a screen with a text without a frame, which has the keyboard. ``selected`` is the width of its selection."""
+    """Return a screen with an unframed text that has the keyboard. ``selected`` is the width of the selection."""
     picture = Image.new("RGB", (300, 200), "#efefef")
     draw = ImageDraw.Draw(picture)
     draw.rectangle((20, 80, 220, 104), fill="white", outline="#3a7fb5", width=2)
