@@ -21,14 +21,16 @@ def with_drawn_areas(made: Sequence[Element], first: int) -> list[Element]:
 
     Pages hide the control of a chooser in that way, and a press anywhere in its label goes to it. Only an area without
     a name, in a label, with no other control counts. A check box or a radio button may have no size at all. Its label
-    may also be apart from it: then it is the only text with the control's name.
+    may also be apart from it: then it is the only text with the control's name, and no other control has that name.
     """
     tiny = [each for each in made if each.role in CONTROLS and (each.box.area or each.role in SIGNS) and _is_tiny(each)]
     children: dict[int, list[Element]] = {}
     for each in made if tiny else ():
         children.setdefault(each.parent, []).append(each)
     areas = {each.id: area for each in tiny if (area := _area_of(each, made, first, children)) is not None}
+    named = Counter(each.name for each in made if each.role in CONTROLS) if tiny else Counter[str]()
     apart = {each.name: each.id for each in tiny if each.role in SIGNS and each.name and each.id not in areas}
+    apart = {name: number for name, number in apart.items() if named[name] == 1}
     labels = [each for each in made if each.role == "label" and each.name in apart and each.on_screen] if apart else []
     counts = Counter(each.name for each in labels)
     areas |= {apart[each.name]: each for each in labels if counts[each.name] == 1 and not _is_tiny(each)}

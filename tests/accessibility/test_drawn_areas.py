@@ -99,3 +99,9 @@ def test_a_hidden_check_box_has_the_box_of_the_only_text_with_its_name() -> None
 def test_without_a_single_text_of_its_name_a_hidden_check_box_keeps_its_box(labels: tuple[str, ...]) -> None:
     made = apart(*labels)
     assert with_drawn_areas(made, 10) == made
+
+
+@pytest.mark.parametrize("other", [Box(20, 140, 2, 2), Box(20, 140, 20, 20)], ids=["hidden", "visible"])
+def test_of_two_check_boxes_with_a_name_none_has_the_box_of_its_only_text(other: Box) -> None:
+    made = [*apart("Urgent"), replace(element("check box", "Urgent", other, parent=10), id=13)]
+    assert with_drawn_areas(made, 10) == made
