@@ -136,10 +136,21 @@ def _read_choices(nodes: Sequence[Node]) -> None:
         if above[place] >= 0 and node.states & protocol.SELECTED and node.role in OPTIONS:
             chosen[above[place]] = node.name
         elif above[place] in pages and node.states & protocol.SHOWING and node.role == "label" and node.name:
+            if _is_listed(nodes, node, above[place]):
+                continue
             shown.setdefault(above[place], []).append(node.name)
     for place in boxes:
         single = texts[0] if len(texts := shown.get(place, [])) == 1 else ""
         nodes[place].value = chosen.get(place) or single or nodes[place].value.strip(OBJECT)
+
+
+def _is_listed(nodes: Sequence[Node], node: Node, box: int) -> bool:
+    """Return whether a part of a combo box is in its open list, where an option may be the only one that fits."""
+    while node.parent != box:
+        node = nodes[node.parent]
+        if node.role in OPTIONS | {"list", "menu"}:
+            return True
+    return False
 
 
 async def _labels(

@@ -144,6 +144,15 @@ def combo(text: str, *inside: Node) -> list[Node]:
     ("text", "inside", "value"),
     [
         pytest.param("\ufffc", [Node("/l", "label", "Paid", protocol.SHOWING, 1)], "Paid", id="a text inside"),
+        pytest.param(
+            "\ufffc",
+            [
+                Node("/o", "list item", "Paid", protocol.SHOWING, 1),
+                Node("/l", "label", "Paid", protocol.SHOWING, 2),
+            ],
+            "",
+            id="a text in the open list",
+        ),
         pytest.param("Paid\ufffc", [], "Paid", id="the sign of an arrow after the text"),
         pytest.param("\ufffc", [], "", id="nothing inside"),
         pytest.param("\ufffc", [Node(f"/{n}", "label", n, protocol.SHOWING, 1) for n in "ab"], "", id="two texts"),
