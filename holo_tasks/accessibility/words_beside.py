@@ -17,7 +17,7 @@ def with_words_beside(made: Sequence[Element]) -> list[Element]:
 
     An old page writes ``<input type=radio> Cash``, so nothing connects the two. All controls of such a line need words,
     and the line begins with a control or with a label that ends with a colon. Otherwise the words may be those of the
-    next control.
+    next control, as words that end with a colon are.
     """
     names: dict[int, str] = {}
     children: dict[int, list[Element]] = {each.parent: [] for each in made if _is_unnamed(each)}
@@ -49,4 +49,5 @@ def _names_in(line: Sequence[Element]) -> dict[int, str]:
 def _words_after(line: Sequence[Element], place: int) -> str:
     sign, after = line[place], line[place + 1] if place + 1 < len(line) else None
     is_words = after is not None and after.role == "label" and sign.box.gap(after.box) <= FARTHEST
-    return "" if after is None or sign.name or not is_words else " ".join(after.name.split())
+    words = "" if after is None or sign.name or not is_words else " ".join(after.name.split())
+    return "" if words.endswith(":") else words

@@ -42,6 +42,7 @@ def test_options_of_an_old_page_have_the_words_on_their_right() -> None:
         pytest.param(line("Pickup", 4, "Courier", 4), id="the words may be on the left"),
         pytest.param(line("Pickup", 4, "Courier", 4, "(required)"), id="the first words may be those of a control"),
         pytest.param(line(0, "Pickup", 4), id="a control without words"),
+        pytest.param(line("Urgent:", 4, "Remarks:", role="check box"), id="the label of the next field"),
         pytest.param(line(0), id="no words"),
     ],
 )
