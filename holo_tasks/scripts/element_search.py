@@ -12,10 +12,12 @@ from itertools import chain
 
 from holo_tasks.core.elements.calendar_days import CalendarDay, day_of
 from holo_tasks.core.elements.elements import (
+    ALERTS,
     CELLS,
     LISTS,
     MODAL,
     OPTIONS,
+    PRESSED_OR_FILLED,
     READ_ONLY,
     ROWS,
     TEXTS,
@@ -226,9 +228,12 @@ def unknown_dialog(known: Sequence[str], box: Box | None, sight: Sight, *, any_p
 
 
 def _has_only_options(dialog: Element, tree: ElementTree) -> bool:
-    """Return whether all named parts of a dialog are options, as in the list of a combo box that a page drew."""
-    named = [each for each in tree.below(dialog) if each.name and each.on_screen]
-    return bool(named) and all(each.role in OPTIONS for each in named)
+    """Return whether all named parts of a dialog are options, as in the list of a combo box that a page drew.
+
+    A dialog with a button or a field without a name asks for more than an option, and an alert is a question.
+    """
+    parts = [each for each in tree.below(dialog) if each.on_screen and (each.name or each.role in PRESSED_OR_FILLED)]
+    return dialog.role not in ALERTS and bool(parts) and all(each.role in OPTIONS for each in parts)
 
 
 def check_focus(wanted: ElementTarget, sight: Sight) -> None:

@@ -337,3 +337,10 @@ def test_a_list_that_a_page_opens_as_a_dialog_is_no_unknown_dialog(title: str, p
     made = (*tree.elements[:2], *(replace(each, parent=1) for each in tree.elements[2:]))
     found = unknown_dialog([], None, seen(ElementTree(made, tree.applications)), any_place=True)
     assert (found is not None) is is_unknown
+
+
+@pytest.mark.parametrize(("dialog", "part"), [("dialog", "text field"), ("dialog", "button"), ("alert", "list item")])
+def test_a_dialog_of_options_that_asks_for_more_is_no_open_list(dialog: str, part: str) -> None:
+    tree = tree_of((dialog, "", BELOW[0]), ("list item", "Paid", BELOW[0]), (part, "", BELOW[0]))
+    made = (*tree.elements[:2], *(replace(each, parent=1) for each in tree.elements[2:]))
+    assert unknown_dialog([], None, seen(ElementTree(made, tree.applications)), any_place=True) is not None
