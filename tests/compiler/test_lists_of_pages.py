@@ -176,3 +176,12 @@ def test_a_button_of_a_list_without_the_key_of_the_item_is_left_to_the_model(
     assert (NO_KEY in text) is (key == "NO_KEY")
     assert ("right_of" in text) is (key != "NO_KEY")
     assert key == "NO_KEY" or key in text
+
+
+def test_a_press_beside_a_low_check_box_in_a_cell_is_none_on_it() -> None:
+    """The press may open the row, and a press on the check box sets it."""
+    made = Tree()
+    area = made.add("section", "", Box(200, 100, 80, 44), made.page)
+    made.add("check box", "Urgent", Box(230, 112, 20, 20), area)
+    facts = anchors_of(made.tree, made.elements[area], lambda element: element)
+    assert facts["role"] == "section"

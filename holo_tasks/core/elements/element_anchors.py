@@ -43,6 +43,8 @@ FEWEST_LABELS = 2
 AREAS = frozenset({"section", "panel"})
 HIGHEST_ROW, WIDEST_SIGN = 60, 80
 """Roles of areas, and the largest height of one that is the row of a list, and width of a switch, in pixels."""
+FILLED = 0.75
+"""The smallest part of the height of a switch that its control has."""
 MOST = 6
 """The most cells of a row, and the most dialogs, that are described."""
 
@@ -112,8 +114,7 @@ def _control_of_words(tree: ElementTree, element: Element) -> Element:
     its name and is beside them. An area without a name that a page draws over such a control belongs to it, too.
     """
     if element.role in AREAS and not element.name:
-        below = _sign_below(tree, element)
-        return below if below.id != element.id else _sign_of_area(tree, element)
+        return _sign_of_area(tree, element)
     if element.role not in TEXTS or not element.name:
         return element
     around = next((each for each in tree.ancestors(element)[:MOST_AROUND] if each.role == "label"), element)
@@ -124,25 +125,21 @@ def _control_of_words(tree: ElementTree, element: Element) -> Element:
     return found[0] if len(found) == 1 and found[0].role in SIGNS_BESIDE else element
 
 
-def _sign_below(tree: ElementTree, element: Element) -> Element:
-    """Return the check box or radio button on which an empty area is drawn; without one, the area itself."""
-    for area in (element, *tree.ancestors(element)[:MOST_AROUND]):
-        beside = [] if (above := tree.parent(area)) is None else tree.children(above)
-        found = [each for each in beside if each.role in SIGNS_BESIDE and each.on_screen]
-        is_empty = area.role in AREAS and not any(each.name for each in (area, *tree.below(area)))
-        if found or not is_empty:
-            return found[0] if is_empty and len(found) == 1 and found[0].box.encloses(element.box) else element
-    return element
-
-
 def _sign_of_area(tree: ElementTree, element: Element) -> Element:
-    """Return the check box or switch whose drawn parts fill an area without texts; without one, the element itself."""
-    for area in (element, *tree.ancestors(element)[:MOST_AROUND]):
-        if area.role not in AREAS or area.name or area.box.height > HIGHEST_ROW or area.box.width > WIDEST_SIGN:
-            return element
-        inside = [each for each in tree.below(area) if each.on_screen and (each.role not in AREAS or each.name)]
-        if inside:
-            return inside[0] if len(inside) == 1 and inside[0].role in TWO_STATES else element
+    """Return the check box, radio button or switch that an area without texts draws; without one, the area itself.
+
+    The control is the only one around and encloses the area, or it alone fills the height of a small area. A press
+    beside a lower control, as in the cell of a list, may not reach it.
+    """
+    for around in (element, *tree.ancestors(element)[: MOST_AROUND + 1]):
+        inside = [each for each in tree.below(around) if each.on_screen and (each.role not in AREAS or each.name)]
+        is_area = around.role in AREAS and not around.name
+        if inside or not is_area:
+            signs = [each for each in inside if each.role in TWO_STATES]
+            sign = signs[0] if len(signs) == 1 else element
+            is_small = is_area and around.box.height <= HIGHEST_ROW and around.box.width <= WIDEST_SIGN
+            fills = is_small and len(inside) == 1 and sign.box.height >= FILLED * around.box.height
+            return sign if fills or sign.box.encloses(element.box) else element
     return element
 
 
