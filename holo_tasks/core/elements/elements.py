@@ -10,9 +10,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal, NamedTuple
 
+from holo_tasks.core.elements.matching_names import best_named
 from holo_tasks.core.elements.role_names import role_of
 from holo_tasks.core.screen.geometry import Box, Point
 
@@ -159,7 +160,7 @@ class ElementTree:
             for element in self._within(within)
             if (hidden or element.on_screen) and (wanted is None or element.role == wanted)
         ]
-        named = found if name is None else _best_named(found, name)
+        named = found if name is None else best_named(found, name)
         return [each for each in named if each.id not in self._folded] or named
 
     def fields(self, role: str) -> list[Element]:
@@ -301,12 +302,15 @@ class ElementTree:
     def _behind(self) -> Mapping[int, Collection[int]]:
         """The ids of the elements that come after a modal dialog of a page and are behind it, by the id of the dialog.
 
-        Such a part of the page encloses the dialog. What is drawn over a dialog, such as a list, is in a popup.
+        Such a part of the page encloses the dialog, and the keyboard is not in it. Otherwise it is a layer that the
+        page draws over the dialog. What else is drawn over a dialog, such as a list, is in a popup.
         """
         found: defaultdict[int, set[int]] = defaultdict(set)
+        held = {up.id for each in self.elements if FOCUSED in each.states for up in (each, *self.ancestors(each))}
         for dialog in (each for each in self.dialogs() if MODAL in each.states):
             above = [each for each in self.ancestors(dialog) if each.parent >= 0]
             parts = [part for each in above for part in self.children(each) if part.id > dialog.id]
+            parts = [part for part in parts if part.id not in held]
             while parts:
                 part = parts.pop()
                 if part.role not in POPUPS and (part.box.encloses(dialog.box) or part.parent in found[dialog.id]):
@@ -592,21 +596,3 @@ def is_level(one: Box, other: Box) -> bool:
     """Return whether two boxes are on one row: the middle of the less high box is within the other's height."""
     low, high = sorted((one, other), key=lambda box: box.height)
     return high.top <= low.center.y < high.bottom
-
-
-def _best_named(elements: list[Element], name: str) -> list[Element]:
-    """Return the elements with the best matching names."""
-    if exact := [element for element in elements if element.name == name]:
-        return exact
-    wanted = _comparable(name)
-    if not wanted:
-        return []
-    if "*" not in wanted:
-        return [element for element in elements if _comparable(element.name) == wanted]
-    pattern = re.compile(".*".join(map(re.escape, wanted.split("*"))), re.DOTALL)
-    return [element for element in elements if element.name and pattern.fullmatch(_comparable(element.name))]
-
-
-@lru_cache(maxsize=4096)
-def _comparable(name: str) -> str:
-    return " ".join(name.casefold().split()).rstrip(" :….")

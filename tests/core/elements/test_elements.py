@@ -556,3 +556,20 @@ def test_words_that_set_a_check_box_are_described_as_it(
     tree = ElementTree(made)
     facts = anchors_of(tree, tree.elements[3], lambda each: each)
     assert (facts["role"], facts.get("checked")) == (told, "no" if told == "check box" else None)
+
+
+def test_a_layer_with_the_keyboard_after_a_modal_dialog_is_over_it() -> None:
+    """A page may draw a question of areas over its dialog."""
+    tree = ElementTree(
+        (
+            element(0, "window", "Orders", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "document", "Orders", Box(0, 20, 400, 280)),
+            element(2, "dialog", "Order 7", Box(50, 50, 200, 200), 1, MODAL),
+            element(3, "text field", "Contact", Box(60, 100, 180, 40), 2),
+            element(4, "section", "", Box(0, 20, 400, 280), 1),
+            element(5, "button", "Delete", Box(100, 110, 60, 20), 4, FOCUSED),
+        )
+    )
+    found = tree.at(Point(120, 120))
+    assert found is not None
+    assert found.name == "Delete"
