@@ -53,7 +53,7 @@ POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])"
 """A position among several in brackets, in the words of some languages."""
 COLUMNS_APART = 2
 """Least distance of two columns of a list, in heights of its text."""
-PORT = re.compile(r"\b(localhost|(?:[\w-]+\.)+[\w-]+):\d{2,5}\b")
+PORT = re.compile(r"\b(localhost|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[A-Za-z][\w-]*):\d{2,5}\b")
 """An address with its port, as in the title of a page's message."""
 CAPTIONS = 3
 """The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""

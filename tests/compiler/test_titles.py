@@ -144,6 +144,7 @@ def test_a_text_stays_if_the_title_does_not_distinguish_two_screens(earlier: str
         ("shop.example.com says", "shop.example.com says"),
         ("Meeting at 12:30", "Meeting at 12:30"),
         ("Order 12: 30 pieces", "Order 12: 30 pieces"),
+        ("Slot of 30.11.2026:12", "Slot of 30.11.2026:12"),
     ],
 )
 def test_title_of_a_dialog_has_no_port(title: str, pattern: str) -> None:
