@@ -552,9 +552,9 @@ class ElementTree:
         top = self._tops[alert.id]
         covered = (each for each in others if self._tops[each.id] == top and each.box.intersects(alert.box))
         # The message of a page lies over the bars of its browser.
-        return here and all(
-            any(up.role == "dialog" and up.parent == top for up in self.ancestors(each)) for each in covered
-        )
+        messages = {each.id for each in self.elements if each.role == "dialog" and each.parent == top}
+        messages = messages if any(self._tops[each.id] == top for each in self.find("document")) else set()
+        return here and all(any(up.id in messages for up in self.ancestors(each)) for each in covered)
 
     @cached_property
     def _contents(self) -> list[Element]:

@@ -123,6 +123,9 @@ def test_a_message_of_a_page_over_a_bar_of_the_browser_makes_no_dialog_of_the_ba
     )
     names = [each.name for each in tree.dialogs()]
     assert names == ["localhost says", *([] if is_bar else ["Infobar"])]
+    panel = replace(tree.elements[1], role="panel")
+    without_page = replace(tree, elements=(tree.elements[0], panel, *tree.elements[2:]))
+    assert [each.name for each in without_page.dialogs()][-1] == "Infobar", "a question over a dialog of a program"
 
 
 def test_a_part_of_a_name_matches_only_with_a_wildcard() -> None:
