@@ -45,8 +45,10 @@ def same_number(one: str, other: str) -> bool:
     if _loses_zeros(one, other):
         return False
     first, second = _exact_numbers_of(one), _exact_numbers_of(other)
-    rough = "e" in other.casefold() and not is_code(one)
-    return any(a == b or (rough and _rough(a) == _rough(b)) for a in first for b in second)
+    if is_code(one):
+        return not first.isdisjoint(second)
+    rough = "e" in other.casefold()
+    return any(float(a) == float(b) or (rough and _rough(a) == _rough(b)) for a in first for b in second)
 
 
 def _rough(number: Decimal) -> str:
@@ -69,8 +71,15 @@ def _exact_numbers_of(text: str) -> frozenset[Decimal]:
 
 
 def is_code(text: str) -> bool:
-    """Say whether digits are a code rather than an amount: they begin with zeros, or are more than a number keeps."""
-    return _PADDED.fullmatch(text.strip()) is not None or sum(map(str.isdigit, text)) > MOST_DIGITS
+    """Say whether digits are a code rather than an amount: they begin with zeros, or are more than a number keeps.
+
+    Many decimals, as of a computed amount, make no code.
+    """
+    if _PADDED.fullmatch(text.strip()) is not None:
+        return True
+    numbers = _exact_numbers_of(text)
+    is_long = not numbers or any(abs(number) >= 10**MOST_DIGITS for number in numbers)
+    return is_long and sum(map(str.isdigit, text)) > MOST_DIGITS
 
 
 def is_rounded(typed: str, shown: str) -> bool:

@@ -6,7 +6,15 @@ import datetime
 
 import pytest
 
-from holo_tasks.core.texts.same_value import days_of, is_rounded, may_be_same_date, numbers_of, same_time
+from holo_tasks.core.texts.same_value import (
+    days_of,
+    is_code,
+    is_rounded,
+    may_be_same_date,
+    numbers_of,
+    same_number,
+    same_time,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +87,13 @@ def test_a_date_has_a_day_for_each_order_of_its_parts() -> None:
     assert may_be_same_date("31.5.24", "31.05.1924")
     assert not may_be_same_date("31.5.24", "31.05.0924")
     assert not may_be_same_date("31.5.2024", "31.05.1924")
+
+
+def test_many_decimals_make_no_code() -> None:
+    typed = "3.14159265358979323846"
+    assert not is_code(typed)
+    assert same_number(typed, "3.141592653589793")
+    assert is_code("1234567890123456")
+    assert is_code("1234 5678 9012 3456")
+    assert not same_number("1234567890123456", "1234567890123450")
+    assert not same_number("12345678901234567", "12345678901234568")  # equal as binary numbers
