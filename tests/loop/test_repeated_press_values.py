@@ -471,3 +471,16 @@ def test_a_seen_effect_is_remembered() -> None:
     made.follow(Activity(known=True, computed=True, repainted=True))
     made.follow(Activity(known=True))
     assert not made.had_no_effect
+
+
+@pytest.mark.parametrize(
+    ("gesture", "count"),
+    [(HoldAndTap(("ctrl",), ("s",)), 1), (Hotkey(("ctrl", "s")), 1), (CLICK, 1), (Scroll(AT, "down", 1), 0)],
+)
+def test_presses_and_key_combinations_after_a_text_may_have_stored_it(gesture: Gesture, count: int) -> None:
+    presses = MadePresses()
+    presses.record(gesture, painted(), 0.0)
+    assert presses.after_text == 0
+    presses.record(Write("screws", at=AT), painted(), 0.0)
+    presses.record(gesture, painted(), 0.0)
+    assert presses.after_text == count

@@ -169,7 +169,7 @@ class MadePresses:
         press, again = self.press_of(gesture), self.again
         self._focus, self.again, self.newest = self._focus_after(gesture), None, None
         self._has_text = self._has_text or (isinstance(gesture, Write) and bool(gesture.text.strip()))
-        self.after_text += self._has_text and (press is not None or isinstance(gesture, Hotkey))
+        self.after_text += self._has_text and (press is not None or isinstance(gesture, Hotkey | HoldAndTap))
         if press is None:
             return
         if again not in self.made:
