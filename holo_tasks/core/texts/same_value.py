@@ -20,8 +20,11 @@ EXACT_DIGITS = 6
 """Accessibility tells the number of a spin button with six significant digits."""
 MOST_DIGITS = 15
 """Digits that a program keeps of each number. A longer one, as of an account, loses its last digits as a number."""
-_PADDED = re.compile(r"0\d{2,}")
-"""A code with leading zeros, such as a postal code. A day or an hour has two digits at most."""
+_CODE = re.compile(r"0\d{2,}|\d+E\d+")
+"""A code with leading zeros, such as a postal code, or with an E, such as ``12E5``, which a sheet takes for a power.
+
+A day or an hour has two digits at most.
+"""
 
 
 def signs_of(text: str) -> str:
@@ -42,7 +45,7 @@ def same_number(one: str, other: str) -> bool:
 
     A code without its leading zeros, and a long number without its last digits, are other values.
     """
-    if _loses_zeros(one, other):
+    if _loses_code(one, other):
         return False
     first, second = _exact_numbers_of(one), _exact_numbers_of(other)
     if is_code(one):
@@ -71,11 +74,11 @@ def _exact_numbers_of(text: str) -> frozenset[Decimal]:
 
 
 def is_code(text: str) -> bool:
-    """Say whether digits are a code rather than an amount: they begin with zeros, or are more than a number keeps.
+    """Say whether digits are a code rather than an amount: they begin with zeros, have an E, or exceed a number.
 
     Many decimals, as of a computed amount, make no code.
     """
-    if _PADDED.fullmatch(text.strip()) is not None:
+    if _CODE.fullmatch(text.strip()) is not None:
         return True
     numbers = _exact_numbers_of(text)
     is_long = not numbers or any(abs(number) >= 10**MOST_DIGITS for number in numbers)
@@ -84,7 +87,7 @@ def is_code(text: str) -> bool:
 
 def is_rounded(typed: str, shown: str) -> bool:
     """Say whether a number is shown with fewer decimals than it was typed with, as the cell of a sheet does."""
-    return not _loses_zeros(typed, shown) and any(
+    return not _loses_code(typed, shown) and any(
         abs(a - b) <= Decimal("0.5").scaleb(-places)
         for places in decimals_of(shown)
         for a in _exact_numbers_of(typed)
@@ -92,9 +95,9 @@ def is_rounded(typed: str, shown: str) -> bool:
     )
 
 
-def _loses_zeros(typed: str, shown: str) -> bool:
-    """Say whether a code such as ``01067`` is shown without its leading zeros."""
-    return _PADDED.fullmatch(typed.strip()) is not None and typed.strip() not in shown
+def _loses_code(typed: str, shown: str) -> bool:
+    """Say whether a code such as ``01067`` or ``12E5`` is shown as a number."""
+    return _CODE.fullmatch(typed.strip()) is not None and typed.strip().casefold() not in shown.casefold()
 
 
 def decimals_of(text: str) -> set[int]:

@@ -15,6 +15,7 @@ from holo_tasks.core.texts.same_value import (
     same_number,
     same_time,
 )
+from holo_tasks.core.texts.typed_text import changed_later
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,11 @@ def test_many_decimals_make_no_code() -> None:
     assert is_code("1234 5678 9012 3456")
     assert not same_number("1234567890123456", "1234567890123450")
     assert not same_number("12345678901234567", "12345678901234568")  # equal as binary numbers
+
+
+@pytest.mark.parametrize("shown", ["1200000", "1.20E+06"])
+def test_a_code_with_an_e_is_no_number(shown: str) -> None:
+    assert changed_later("12E5", shown)
+    assert not changed_later("12E5", "12E5")
+    assert not changed_later("12e5", shown)
+    assert not changed_later("1.2E+06", shown)
