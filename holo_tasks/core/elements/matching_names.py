@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from holo_tasks.core.elements.elements import Element
+from typing import Protocol, TypeVar
 
 
-def best_named(elements: list[Element], name: str) -> list[Element]:
+class Named(Protocol):
+    """A thing with a name, such as an element."""
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def best_named(elements: list[N], name: str) -> list[N]:
     """Return the elements with the best matching names."""
     if exact := [element for element in elements if element.name == name]:
         return exact
