@@ -320,13 +320,15 @@ class GesturePlayer:
             keyboard.release_all()
 
     def _press_together(self, strokes: list[Stroke]) -> None:
-        runs = self._keyboard.reader_runs()
+        keyboard = self._keyboard
+        has_modifiers = keyboard.holds_any or len(strokes) > 1 or any(stroke.shift for stroke in strokes)
+        runs = keyboard.reader_runs() if has_modifiers else None
         pressed = [code for stroke in strokes for code in self._press_key(stroke)]
-        if self._keyboard.holds_several:
-            self._keyboard.await_reader(runs)
+        if has_modifiers:
+            keyboard.await_reader(runs)
         for code in reversed(pressed):
-            self._keyboard.release(code)
-        self._keyboard.flush()
+            keyboard.release(code)
+        keyboard.flush()
 
     def _press_key(self, stroke: Stroke) -> list[int]:
         """Press a key, after Shift if its character needs it. Return the pressed keys."""

@@ -170,28 +170,32 @@ class Keyboard:
         self._send(RELEASE, keycode)
         self._down.remove(keycode)
 
-    def reader_runs(self) -> int:
-        """Return how often the focused program has run until it slept; -1 if it is awake, or its process is unknown."""
+    def reader_runs(self) -> int | None:
+        """Return how often the focused program has run until it slept: -1 if it is awake, ``None`` if it is unknown."""
         try:
-            return runs_until_sleep(focused_process(self._link) or -1)
-        except OSError:
-            return -1
+            return runs_until_sleep(pid) if (pid := focused_process(self._link)) else None
+        except OSError:  # it has ended
+            return None
 
-    def await_reader(self, runs: int) -> None:
+    def await_reader(self, runs: int | None) -> None:
         """Wait until the program has read the pressed keys. ``runs`` is its `reader_runs` before them.
 
-        When some programs, such as those of Lazarus, read a key, they ask the server which modifiers are held then.
+        When some programs, such as those of Lazarus, read a key, they ask the server which modifiers are held then. An
+        unknown program gets the shortest time.
         """
         self.flush()
         self.arrive()
-        began = time.monotonic()
-        while (held_s := time.monotonic() - began) < HELD_S:
-            if held_s >= HELD_LEAST_S and self.reader_runs() not in (-1, runs):
-                break
+        time.sleep(HELD_LEAST_S)
+        until = time.monotonic() + HELD_S - HELD_LEAST_S
+        while runs is not None and self.reader_runs() in (-1, runs) and time.monotonic() < until:
             time.sleep(NAP_S)
 
     def holds(self, keycode: int) -> bool:
         return keycode in self._down
+
+    @property
+    def holds_any(self) -> bool:
+        return bool(self._down)
 
     def flush(self) -> None:
         self._link.conn.flush()
@@ -210,10 +214,6 @@ class Keyboard:
         self._test.FakeInput(kind, keycode, 0, 0, 0, 0, 0)
         self.events += 1
         self.last_event_ns = time.monotonic_ns()
-
-    @property
-    def holds_several(self) -> bool:
-        return len(self._down) > 1
 
     def release_all(self, *, held_by_others: bool = False) -> None:
         """Release every key that this object pressed.
