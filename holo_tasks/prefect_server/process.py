@@ -65,16 +65,18 @@ def _lock_before_reading() -> None:
     """Let each transaction on SQLite wait for the lock of the database before it reads.
 
     Most of Prefect's transactions read first and write then. If another one writes between, SQLite refuses the write at
-    once, Prefect answers 503, and its client tries again only after about 2 s.
+    once, Prefect answers 503, and its client tries again only after about 2 s. Prefect has no setting for this, so its
+    method is replaced. A Prefect without this method keeps its own way.
     """
-    from prefect.server.database.configurations import AioSqliteConfiguration
+    with suppress(ImportError, AttributeError):
+        from prefect.server.database.configurations import AioSqliteConfiguration
 
-    usual = AioSqliteConfiguration.begin_transaction
+        usual = AioSqliteConfiguration.begin_transaction
 
-    def begin(self: Any, session: Any, with_for_update: bool = False) -> Any:
-        return usual(self, session, with_for_update=True)
+        def begin(self: Any, session: Any, with_for_update: bool = False) -> Any:
+            return usual(self, session, with_for_update=True)
 
-    AioSqliteConfiguration.begin_transaction = begin
+        AioSqliteConfiguration.begin_transaction = begin
 
 
 if __name__ == "__main__":
