@@ -38,8 +38,8 @@ def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> 
 def has_come(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
     """Return whether a condition that must hold does so.
 
-    A ``*`` in a text with words of its own, such as ``Saved*`` or ``Job {number}*``, stands for no failure, unless the
-    text itself may be a message of one.
+    A ``*`` in a text with words of its own, such as ``Saved*`` or ``Job {number}*``, matches no message of a failure,
+    unless the text itself may be one.
     """
     if not isinstance(wanted, str) or "*" not in wanted or not has_words(wanted):
         return is_visible(wanted, values, sight)

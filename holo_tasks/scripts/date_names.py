@@ -11,7 +11,7 @@ from holo_tasks.core.texts.failure_words import without_accents
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, *("cs", "da", "de", "es", "fi", "fr", "hu", "it", "nb", "nl", "pl", "pt", "ro", "sk", "sv"))
 SHORT = 3
-"""The most letters of a word that may be a month only next to a year. *Mai* and *out* have other meanings, too."""
+"""The most letters of a word that may be a month only next to a year. *Mai* and *out* also have other meanings."""
 
 
 @dataclass(frozen=True)

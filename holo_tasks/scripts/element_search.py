@@ -146,9 +146,9 @@ def _has_twin_out_of_view(element: Element, wanted: Named, key: str | None, tree
 
 def _without_chosen(found: list[Element], tree: ElementTree) -> list[Element]:
     """Return the elements without the text that a combo box shows, if an entry of its open list fits as well."""
-    parts = {
-        each.id: [above for above in tree.ancestors(each) if above.role in CHOOSER] for each in found[1:] and found
-    }
+    if len(found) < 2:
+        return found
+    parts = {each.id: [above for above in tree.ancestors(each) if above.role in CHOOSER] for each in found}
     listed = {above.id for above in chain.from_iterable(part[1:] for part in parts.values()) if above.role == COMBO}
     shown = {number for number, part in parts.items() if part and part[0].role == COMBO and part[0].id in listed}
     return [each for each in found if each.id not in shown]

@@ -88,7 +88,7 @@ class FieldReader:
         if box is None or box.height > TALLEST:
             return None
         if found_at is None and changed.left < box.left - OUTLINE:
-            return None  # the text begins left of it: its left edge may be the end of a selection
+            return None  # the text begins further left: the left edge may be the end of a selection
         corners = (box.left, box.top, box.right, box.bottom)
         old, new = _ink(old_part.crop(corners)), _ink(new_part.crop(corners))
         if old is None or new is None or signs(old_part.crop(corners), new_part.crop(corners)):

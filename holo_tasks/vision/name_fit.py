@@ -86,7 +86,7 @@ def fit_cut_off(name: str, read: str) -> float:
 
 
 def is_cut_off(read: str) -> bool:
-    """Return whether a text that was read ends with an ellipsis, or with what OCR leaves of it."""
+    """Return whether a text that was read ends with an ellipsis, or with the dots of one that OCR left."""
     return _CUT_OFF.search(read) is not None
 
 

@@ -42,7 +42,7 @@ FEWEST_LABELS = 2
 """The fewest rows of a table that is a form."""
 AREAS = frozenset({"section", "panel"})
 HIGHEST_ROW, WIDEST_SIGN = 60, 80
-"""Roles of areas, and the largest height of one that is the row of a list, and width of a switch, in pixels."""
+"""Largest height of the row of a list, and largest width of a switch, in pixels."""
 FILLED = 0.75
 """The smallest part of the height of a switch that its control has."""
 MOST = 6
@@ -111,7 +111,7 @@ def _control_of_words(tree: ElementTree, element: Element) -> Element:
     """Return the check box or radio button whose words were pressed; without one, the element itself.
 
     In a page a press on a label goes to the only control in it. Other words belong to the control that has them as
-    its name and is beside them. An area without a name that a page draws over such a control belongs to it, too.
+    its name and is beside them. An area without a name that a page draws over such a control also belongs to it.
     """
     if element.role in AREAS and not element.name:
         return _sign_of_area(tree, element)
