@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from holo_tasks.machine.lazy_imports import defer_large_imports
@@ -66,15 +67,28 @@ def _lock_before_reading() -> None:
 
     Most of Prefect's transactions read first and write then. If another one writes between, SQLite refuses the write at
     once, Prefect answers 503, and its client tries again only after about 2 s. Prefect has no setting for this, so its
-    method is replaced. A Prefect without this method keeps its own way.
+    method is replaced. A transaction within another one does not wait, because the outer one would hold the lock
+    meanwhile. A Prefect without this method keeps its own way.
     """
     with suppress(ImportError, AttributeError):
-        from prefect.server.database.configurations import AioSqliteConfiguration
+        from prefect.server.database.configurations import SQLITE_BEGIN_MODE, AioSqliteConfiguration
 
         usual = AioSqliteConfiguration.begin_transaction
 
+        @asynccontextmanager
+        async def with_lock(self: Any, session: Any) -> AsyncIterator[Any]:
+            async with usual(self, session, with_for_update=True) as transaction:
+                await session.connection()  # takes the lock
+                token = SQLITE_BEGIN_MODE.set("DEFERRED")  # for sessions within this transaction
+                try:
+                    yield transaction
+                finally:
+                    SQLITE_BEGIN_MODE.reset(token)
+
         def begin(self: Any, session: Any, with_for_update: bool = False) -> Any:
-            return usual(self, session, with_for_update=True)
+            if with_for_update or SQLITE_BEGIN_MODE.get() is not None:
+                return usual(self, session, with_for_update=with_for_update)
+            return with_lock(self, session)
 
         AioSqliteConfiguration.begin_transaction = begin
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,26 @@ async def _add_at_the_same_time(path: Path) -> int:
         return int((await connection.execute(sa.text("SELECT number FROM counted"))).scalar_one())
 
 
-async def test_a_transaction_that_reads_and_then_writes_is_not_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AioSqliteConfiguration, "begin_transaction", AioSqliteConfiguration.begin_transaction)
+
+
+async def test_a_transaction_that_reads_and_then_writes_is_not_refused(tmp_path: Path) -> None:
     with pytest.raises(sa.exc.OperationalError, match="database is locked"):
         await _add_at_the_same_time(tmp_path / "usual.db")
     _lock_before_reading()
     assert await _add_at_the_same_time(tmp_path / "ours.db") == 2
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_a_session_within_a_transaction_does_not_wait_for_its_lock(tmp_path: Path, begins: bool) -> None:
+    _lock_before_reading()
+    database = AioSqliteConfiguration(f"sqlite+aiosqlite:///{tmp_path}/nested.db")
+    engine = await database.engine()
+    question = sa.text("SELECT count(*) FROM sqlite_master")
+    outer, inner = await database.session(engine), await database.session(engine)
+    async with asyncio.timeout(10), outer, database.begin_transaction(outer):
+        await outer.execute(question)
+        async with inner, database.begin_transaction(inner) if begins else nullcontext():
+            assert (await inner.execute(question)).scalar_one() == 0
