@@ -212,9 +212,10 @@ class ElementTree:
         return min(here, key=lambda each: each.box.area, default=found)
 
     def _is_in_layer_over(self, control: Element, found: Element) -> bool:
-        """Return whether a later part of a page with a control covers the page, or lies in the part of an element.
+        """Return whether a later part of a page with a control covers the page, or lies over the part of an element.
 
-        Parts of a page that follow each other do not overlap, unless the page draws the later one over the others.
+        A page draws the later of two parts over the other. Contents that scroll below a bar reach an edge of the page.
+        A layer that is only partly over the other part has the keyboard.
         """
         below, over = [found, *self.ancestors(found)], [control, *self.ancestors(control)]
         places = {each.id: place for place, each in enumerate(below)}
@@ -222,8 +223,10 @@ class ElementTree:
         page = next((place for place, each in enumerate(below) if each.role == "document"), 0)
         if not (height and 0 < common <= page):
             return False
-        part, layer = below[common - 1], over[height - 1]
-        return part.box.encloses(layer.box) or layer.box.encloses(below[page].box)
+        part, layer, whole = below[common - 1].box, over[height - 1].box, below[page].box
+        floats = part.encloses(found.box) and whole.top < layer.top and layer.bottom < whole.bottom
+        held = floats and any(FOCUSED in each.states for each in self.below(over[height - 1]))
+        return part.encloses(layer) or layer.encloses(whole) or (held and over[height - 1].role not in ROWS)
 
     def _popup_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
         """Return the last popup at a point. Swing draws its popups over the other elements of the same window.
@@ -258,9 +261,8 @@ class ElementTree:
     @cached_property
     def _empty_windows(self) -> frozenset[int]:
         """The ids of the windows without a name and without elements."""
-        return frozenset(
-            each.id for each in self.elements if each.parent < 0 and not each.name and each.id not in self._children
-        )
+        unnamed = (each for each in self.elements if each.parent < 0 and not each.name)
+        return frozenset(each.id for each in unnamed if each.id not in self._children)
 
     def _open_option_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
         """Return the option at a point in the open list of a combo box. A page draws it over its other elements.
