@@ -79,21 +79,27 @@ def is_fully_reported(sight: Sight) -> bool:
 
 
 def find_element(
-    wanted: Named, relations: Mapping[str, str], sight: Sight, also: str = "", anchors: bool = False
+    wanted: Named,
+    relations: Mapping[str, str],
+    sight: Sight,
+    also: str = "",
+    labeled: Sequence[Element] | None = None,
 ) -> Element | None:
     """Return the matching element; ``None`` if programs report too little to be sure that it is missing.
 
-    ``also`` is a text that may be visible on it instead of its name. ``anchors`` prefers labels to the fields that they
-    name. Raises `NotFound` if no element matches, `AmbiguousTarget` if more than one does, and `ContradictedTarget` if
-    the picture shows something else.
+    ``also`` is a text that may be visible on it instead of its name. ``labeled`` is given for a label: the label is
+    preferred to the field that it names, and a label with one of these elements on its right to another one. Raises
+    `NotFound` if no element matches, `AmbiguousTarget` if more than one does, and `ContradictedTarget` if the picture
+    shows something else.
     """
     tree = sight.elements
     if tree is None:
         return None
     found, lacking = tree.single(called(wanted, tree)), words_for(wanted)
     place = wanted.place if isinstance(wanted, Beside) else None
-    if anchors:
+    if labeled is not None:
         found = [each for each in found if each.role not in WRITTEN_INTO] or found
+        found = [each for each in found if any(related(labeled, "right_of", each.box))] or found
     if isinstance(wanted, InSheet) and wanted.next_row:
         found, lacking = [each for each in found if tree.is_in_next_row(each)], f"{lacking} in the next row"
     for relation, label in relations.items():
@@ -101,7 +107,8 @@ def find_element(
             found = _in_part(found, relation, label, sight, tree)
             lacking = f"{words_for(wanted)} in the {relation} ‘{label}’"
             continue
-        anchor = _anchor(label, sight)
+        is_label_of_field = relation == "right_of" and wanted.role in FIELDS
+        anchor = _anchor(label, sight, found if is_label_of_field else ())
         if anchor is None:
             found, lacking = [], f"label ‘{label}’"
             break
@@ -406,11 +413,14 @@ def distance(one: Box, other: Box) -> float:
     return math.hypot(a.x - b.x, a.y - b.y)
 
 
-def _anchor(label: str, sight: Sight) -> Box | None:
-    """Return the box of a label: of the element with this name or, if some programs report no elements, of the text."""
+def _anchor(label: str, sight: Sight, labeled: Sequence[Element]) -> Box | None:
+    """Return the box of a label: of the element with this name or, if some programs report no elements, of the text.
+
+    A heading behind a dialog may have the same name. The label has one of the elements ``labeled`` on its right.
+    """
     try:
         wanted = Target(name=label).model_copy(update={"name": label})  # the label may be a `Filled` text
-        found = find_element(wanted, {}, sight, anchors=True)
+        found = find_element(wanted, {}, sight, labeled=labeled)
     except ContradictedTarget:
         raise
     except NotFound:

@@ -344,3 +344,18 @@ def test_a_dialog_of_options_that_asks_for_more_is_no_open_list(dialog: str, par
     tree = tree_of((dialog, "", BELOW[0]), ("list item", "Paid", BELOW[0]), (part, "", BELOW[0]))
     made = (*tree.elements[:2], *(replace(each, parent=1) for each in tree.elements[2:]))
     assert unknown_dialog([], None, seen(ElementTree(made, tree.applications)), any_place=True) is not None
+
+
+@pytest.mark.parametrize(("role", "is_found"), [("text field", True), ("button", False)])
+def test_of_two_labels_the_one_with_the_field_on_its_right_counts(role: str, is_found: bool) -> None:
+    """The other one is a heading behind the dialog. Keys of a list are not labels, so of two none is chosen."""
+    tree = tree_of(
+        ("cell", "Carrier", Box(60, 10, 80, 20)),
+        ("label", "Carrier", Box(60, 100, 80, 20)),
+        (role, "", Box(150, 100, 100, 20)),
+    )
+    if is_found:
+        assert place(seen(tree), role=role, right_of="Carrier") == Box(150, 100, 100, 20)
+    else:
+        with pytest.raises(NotFound):
+            place(seen(tree), role=role, right_of="Carrier")

@@ -228,19 +228,29 @@ def _hint(tree: ElementTree, element: Element, known: Callable[[Element], Elemen
 def _labels_of(tree: ElementTree, element: Element) -> list[tuple[str, Element]]:
     """Return the labels next to an element with their relations: the nearest on its left, then the nearest above.
 
-    A text that is there twice identifies nothing, except for a field that has the name of its label. A count comes
-    last.
+    A text that is there twice identifies nothing, except for a field that has the name of its label, and for the only
+    one with a field of this role on its right. A count comes last.
     """
     window = tree.window_of(element)
     texts = [each for each in tree.elements if each.role in TEXTS and each.on_screen and each.name]
     texts = [each for each in texts if tree.window_of(each) is window]
     if (dialog := tree.dialog_of(element)) is not None:
         texts = [each for each in texts if tree.dialog_of(each) is dialog]
+    alike = tree.find(element.role) if element.role in FIELDS else []
+
+    def is_only_left(label: Element) -> bool:
+        """Return whether no other text of this name, such as a heading behind a dialog, has such a field there."""
+        above = tree.ancestors(label)
+        others = [each for each in tree.find(None, label.name) if each != label and each not in above]
+        return not any(_stands(each.box, "right_of", other.box) for other in others for each in alike)
+
     found = []
     for relation in ("right_of", "below"):
         there = [each for each in texts if _stands(element.box, relation, each.box)]
         there = [each for each in there if relation != "below" or _overlap(each.box, element.box)]
-        there = [each for each in there if _is_label(tree, each)]
+        there = [
+            each for each in there if _is_label(tree, each) or (alike and relation == "right_of" and is_only_left(each))
+        ]
         there = [each for each in there if _is_lasting(each.name)] or there
         if there:
             found.append((relation, min(there, key=lambda each: _distance(each.box, element.box))))

@@ -604,3 +604,25 @@ def test_a_layer_with_the_keyboard_after_a_modal_dialog_is_over_it() -> None:
     found = tree.at(Point(120, 120))
     assert found is not None
     assert found.name == "Delete"
+
+
+@pytest.mark.parametrize(
+    ("right_of_heading", "anchor"),
+    [
+        pytest.param(
+            Box(150, 200, 100, 20), {"right_of": "Carrier"}, id="a heading behind the dialog has the same name"
+        ),
+        pytest.param(Box(200, 10, 100, 20), {"right_of": ""}, id="the other text has a field on its right, too"),
+    ],
+)
+def test_a_label_is_the_text_with_the_field_on_its_right(right_of_heading: Box, anchor: dict[str, str]) -> None:
+    tree = ElementTree(
+        (
+            element(0, "window", "Orders", Box(0, 0, 400, 300), -1, ACTIVE),
+            element(1, "cell", "Carrier", Box(60, 10, 80, 20)),
+            element(2, "text field", "", right_of_heading),
+            element(3, "label", "Carrier", Box(60, 100, 80, 20)),
+            element(4, "text field", "", Box(150, 100, 100, 20)),
+        )
+    )
+    assert {name: anchors_of(tree, tree.elements[4], lambda each: each).get(name, "") for name in anchor} == anchor
