@@ -51,7 +51,7 @@ class CellCheck:
         cells = {box: text for box, text in self._cells().items() if text}
         before = self._probe.picture() if cells else None
         select()
-        if before is not None and len(self._drawn(before, cells)) > 1:
+        if before is not None and self._are_selected(before, cells):
             raise InvalidUsage(SELECTED)
         self._press(keynames.DELETE)
         if before is None or not (drawn := self._drawn(before, cells)):
@@ -66,6 +66,17 @@ class CellCheck:
         self._press(keynames.CONTROL, ord("z"))
         now = self._read(lambda now: _holds(now, emptied))
         return EMPTIED.format(count=len(emptied), outcome=UNDONE if _holds(now, emptied) else NOT_UNDONE)
+
+    def _are_selected(self, before: Pixels, cells: Cells) -> bool:
+        """Return whether several cells were drawn anew.
+
+        The frame around one cell may reach over its neighbors, as the pulsing frame of the current day in a calendar.
+        """
+        changed = self._probe.changed(before)
+        drawn = [box for box in cells if any(box.intersects(each) for each in changed)]
+        there = [each for each in changed if any(box.intersects(each) for box in drawn)]
+        framed = (box.grown(min(box.width, box.height) // 2) for box in drawn)
+        return len(drawn) > 1 and not any(all(frame.encloses(each) for each in there) for frame in framed)
 
     def _drawn(self, before: Pixels, cells: Cells) -> Cells:
         """Return the cells whose pixels have changed."""

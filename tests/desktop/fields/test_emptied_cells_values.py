@@ -123,6 +123,23 @@ def test_cells_that_the_keys_reach(grid: Grid, said: str, pressed: list[object],
     assert (grid.pressed, grid.texts) == (pressed, texts)
 
 
+@pytest.mark.parametrize(
+    ("changed", "is_refused"),
+    [
+        pytest.param([Box(2, 32, 96, 36)], False, id="the frame around one cell reaches over its neighbors"),
+        pytest.param([Box(10, 40, 80, 40)], True, id="two cells are selected"),
+        pytest.param([Box(2, 12, 96, 36), Box(10, 60, 80, 20)], True, id="a frame and another cell"),
+    ],
+)
+def test_the_frame_around_one_cell_is_no_selection(
+    changed: list[Box], is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "PLACES", [Box(10, 20 + 20 * row, 80, 20) for row in range(4)])
+    grid = Grid()
+    monkeypatch.setattr(grid, "changed", lambda before: changed if not grid.pressed else [])
+    assert ("have selected cells" in grid.delete()) == is_refused
+
+
 @pytest.mark.parametrize("late", [1, 3])
 def test_a_program_may_report_its_emptied_cells_late(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emptied_cells, "PATIENCE_S", 60.0)
