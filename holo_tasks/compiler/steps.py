@@ -94,13 +94,16 @@ def _is_on_other_words(step: RecordedStep, sight: Sight) -> bool:
 def pressed_places(step: RecordedStep, sight: Sight) -> tuple[Point, ...]:
     """Return the points of a step. A point next to the only text of an area is moved to this text if it is shown.
 
-    The label of a field with a value is above the middle of its area.
+    The label of a field with a value is above the middle of its area. A page may draw a list of options over the area,
+    so a point on other words is not moved to a text at its left or right.
     """
     text = step.element.get("area_text", "")
+    others = [line for line in sight.lines if not matches(text, line.text) and has_words(line, sight.lines)]
+    is_on_words = any(line.box.contains(at) for line in others for at in step.points[:1])
     lines = [line.box for line in sight.lines if text and matches(text, line.text)]
     level = [box for box in lines for at in step.points[:1] if box.top <= at.y < box.bottom]
     above = [box for box in lines for at in step.points[:1] if 0 <= at.y - box.bottom < box.height]
-    written = level or above
+    written = above if is_on_words else level or above
     return (written[0].center, *step.points[1:]) if len(written) == 1 else step.points
 
 

@@ -140,6 +140,17 @@ def test_a_field_that_was_pressed_below_its_label_is_found_by_it(top: int, found
     assert target_of(step, 0, shown, {}) == found
 
 
+@pytest.mark.parametrize(
+    ("place", "found"), [(Point(330, 118), Target(text="{owner}")), (Point(500, 118), Target(text="Weight"))]
+)
+def test_an_option_over_another_field_is_not_described_by_the_label_of_this_field(place: Point, found: Target) -> None:
+    """The page draws its list over the areas of the fields below, and publishes no options."""
+    shown, seen = sight(("Weight", 44, 110), ("Ada Winter", 300, 110)), Picture("one", Box.whole(SIZE), SIZE)
+    element = {"role": "section", "name": "", "area_text": "Weight"}
+    step = RecordedStep(1, "click", {"button": "left"}, "", seen, seen, (place,), element=element)
+    assert target_of(step, 0, shown, VALUES) == found
+
+
 @pytest.mark.parametrize(("role", "found"), [("notification", False), ("button", True)])
 def test_an_area_that_was_pressed_is_not_found_by_its_label(role: str, found: bool) -> None:
     """The program had not reported the option in time, and the area below it is another place."""
