@@ -83,6 +83,8 @@ NOTHING_THERE = "the picture shows nothing there"
 TOO_LARGE = "the text on it is far from its middle"
 MULTI_LINE = "multi line"
 ANOTHER_TEXT = "the picture shows another text there"
+SAME_PLACE = 3
+"""Largest distance of the edges of two boxes in the same place, in pixels."""
 ANOTHER_ELEMENT = "the accessibility tree has another element there as well"
 ANOTHER_LABEL = "the label next to it belongs to another field"
 ELSEWHERE = "nothing is written there, and its name is elsewhere on the picture"
@@ -439,9 +441,21 @@ def is_another_there(tree: ElementTree, element: Element) -> bool:
     top = tree.at(at)
     others = (each for each in tree.elements if each.id not in kin and each.role in PRESSED | WRITTEN_INTO)
     others = (each for each in others if not _is_text_below(each, element))
-    return any(
-        each == top or (each.on_screen and each.box.contains(at) and tree.window_of(each) == window) for each in others
-    )
+    found = [
+        each
+        for each in others
+        if each == top or (each.on_screen and each.box.contains(at) and tree.window_of(each) == window)
+    ]
+    return any(not _is_one_field(tree, each, element) for each in found)
+
+
+def _is_one_field(tree: ElementTree, one: Element, other: Element) -> bool:
+    """Return whether two text fields of one part of a page are in the same place, as the two inputs of a list field."""
+    around = {each.parent for each in (one, other)} & {
+        up.id for each in (one, other) for up in tree.ancestors(each)[1:3]
+    }
+    is_same_place = one.box.encloses(other.box, slack=SAME_PLACE) and other.box.encloses(one.box, slack=SAME_PLACE)
+    return one.role == other.role == "text field" and is_same_place and bool(around)
 
 
 def _is_text_below(other: Element, element: Element) -> bool:

@@ -12,7 +12,7 @@ from holo_tasks.core.elements.elements import SHEET, SHOWING, TOO_LATE, Element,
 from holo_tasks.core.screen.frame import Frame
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.vision import element_check
-from holo_tasks.vision.element_check import ANOTHER_TEXT, ElementCheck, _is_beside, contradicts_name
+from holo_tasks.vision.element_check import ANOTHER_TEXT, ElementCheck, _is_beside, contradicts_name, is_another_there
 from holo_tasks.vision.name_fit import agrees, fit
 from holo_tasks.vision.ocr_reader import Reader
 from tests.support.elements import tree_of
@@ -505,3 +505,26 @@ def test_a_control_may_show_only_the_words_of_its_name_that_it_reports_inside(
     tree = tree_of(("check box", name, SAVE), ("label", inside, SAVE))
     tree = replace(tree, elements=(*tree.elements[:2], replace(tree.elements[2], parent=1)))
     assert CHECK.contradiction(picture(), tree, tree.elements[1]) == reason
+
+
+@pytest.mark.parametrize(
+    ("parent", "box", "is_another"),
+    [
+        pytest.param(1, Box(10, 10, 102, 20), False, id="the two inputs of a list field"),
+        pytest.param(1, Box(10, 10, 150, 20), True, id="a field over a part of another one"),
+        pytest.param(3, Box(10, 10, 100, 20), True, id="a field of another page in the same place"),
+    ],
+)
+def test_two_inputs_of_one_list_field_are_one_control(parent: int, box: Box, is_another: bool) -> None:
+    shown = frozenset({"showing"})
+    tree = ElementTree(
+        (
+            Element(0, "window", "Orders", shown, Box(0, 0, 400, 300), -1, "browser", 1),
+            Element(1, "section", "", shown, Box(0, 0, 400, 100), 0, "browser", 1),
+            Element(2, "section", "", shown, Box(10, 10, 100, 20), 1, "browser", 1),
+            Element(3, "section", "", shown, Box(0, 0, 400, 100), 0, "browser", 1),
+            Element(4, "text field", "", shown, Box(10, 10, 100, 20), 2, "browser", 1),
+            Element(5, "text field", "", shown, box, parent, "browser", 1),
+        )
+    )
+    assert is_another_there(tree, tree.elements[4]) is is_another
