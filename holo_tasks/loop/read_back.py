@@ -37,6 +37,7 @@ from holo_tasks.core.texts.typed_text import (
     Kind,
     TypedText,
     compare,
+    compare_choice,
     compare_seen,
     matches_shown,
     plain,
@@ -234,7 +235,12 @@ class ReadBack:
         if write.overwrite and not moves_on(write):
             told = partial(redacted_element, now, masks=after.masks, text_filter=elements.text_filter)
             self._beside = _beside([told(each, unseen=elements.unseen) for each in changed_beside(tree, element, now)])
-        kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
+        if held.is_choice:
+            kind = compare_choice(write, held.before, element.value)
+        else:
+            kind = compare(write, held.before, element.value, in_cell=held.in_cell, others_changed=held.others_changed)
+        if held.is_rich and kind == "lost" and element.value == held.before and moves_on(write):
+            return TypedText("unread", why="the text was sent, and the field may show a hint again")
         if kind == "case" and _draws_case(now, element.pid):
             return TypedText("unread", why="the program reports its text in another case")
         found = TypedText(kind, "", element.value, held.before, reported.name, "accessibility")

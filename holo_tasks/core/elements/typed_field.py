@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holo_tasks.core.elements.elements import FOCUSED, PLACE_NAME, READ_ONLY, Element, ElementTree
+from holo_tasks.core.elements.open_lists import COMBO_BOX, EDITABLE, EXPANDED, keyboard_field
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.input.pressed_elements import FIELD, hit_by
 
-EDITABLE = "editable"
 EMPTY = "empty"
 """State that this library adds: the program told that the field has no characters. `value` alone may be unread."""
 INVALID_ENTRY = "invalid entry"
@@ -17,9 +17,13 @@ DATES = "date editor"
 """The role of a date field. In a page its parts have the keyboard, and no part is editable."""
 SPIN_BUTTON = "spin button"
 """The role of a number field. Qt 5 reports it without the state `editable`, and a page the parts of a date."""
-SHOW_TEXTS = frozenset({"text field", SPIN_BUTTON, "combo box", DATES, "cell"})
+SHOW_TEXTS = frozenset({"text field", SPIN_BUTTON, COMBO_BOX, DATES, "cell"})
 """Roles of elements whose text a form may change by itself, whether a person can type into them or not."""
 CELL, TABLES = "cell", frozenset({"table", "tree table"})
+RUNS, IN_LINE = frozenset({"label"}), frozenset({"link"})
+"""Roles of parts of a text whose characters are the field's own, and of other parts in a line of the text."""
+OBJECT, MOST_PARTS = "\ufffc", 250
+"""The sign of an object in a text, and the most parts of a text. A program is asked for no more than 300 texts."""
 HOLD_MORE = TABLES | {"terminal", "document", "window", "panel", "tree", "list"}
 """Roles of elements that may be editable, and hold more than one text."""
 
@@ -30,7 +34,9 @@ class FieldNow:
 
     ``others_changed`` says that other fields of its window hold other texts now, ``moved_on`` that the program has
     moved the keyboard to another field by itself, as from box to box of a code. ``is_fixed`` says that nobody can type
-    into the field. Typing there may still choose an entry of a list.
+    into the field. Typing there may still choose an entry of a list. ``is_choice`` says that the element is such a
+    list, closed, and its text the chosen entry. ``is_rich`` says that the text is that of several paragraphs, which may
+    be an editor's hint.
     """
 
     element: Element
@@ -38,6 +44,8 @@ class FieldNow:
     others_changed: bool = False
     moved_on: bool = False
     is_fixed: bool = False
+    is_choice: bool = False
+    is_rich: bool = False
 
     @property
     def in_cell(self) -> bool:
@@ -54,6 +62,31 @@ def takes_text(element: Element | None) -> bool:
     return element.role == DATES or (EDITABLE in element.states and element.role not in HOLD_MORE)
 
 
+def text_in(tree: ElementTree, field: Element) -> str:
+    """Return the text of a field, with the texts of its paragraphs, lists and links in their places.
+
+    The text keeps the sign of an object if the text of that object is not in the tree.
+    """
+    parts = [each for each in tree.children(field) if each.role not in RUNS]
+    texts = field.value.split(OBJECT)
+    if len(texts) == 1 or len(parts) != len(texts) - 1 or len(list(tree.below(field))) > MOST_PARTS:
+        return field.value
+    text = texts[0]
+    for part, after in zip(parts, texts[1:], strict=True):
+        inside = text_in(tree, part)
+        if not inside and not _is_blank(tree, part):
+            return field.value
+        edge = "" if part.role in IN_LINE else "\n"
+        text += f"{edge}{inside}{edge}{after}"
+    return text
+
+
+def _is_blank(tree: ElementTree, part: Element) -> bool:
+    """Say whether a part of a text is an empty paragraph, and no picture or part out of sight."""
+    inside = (part, *tree.below(part))
+    return all(each.on_screen and EDITABLE in each.states and not each.name and not each.value for each in inside)
+
+
 def moves_on(write: Write) -> bool:
     """Say whether a program may go to another field after a text, because it ends a field or holds its end."""
     return write.press_enter or not {"\t", "\r", "\n"}.isdisjoint(write.text)
@@ -67,14 +100,14 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
     target, stays = _field_of(before, hit_by(before, write)), not moves_on(write)
     if target is None or target.protected:
         return None
-    focused = _field_of(after, after.focused())
+    focused = _field_of(after, keyboard_field(after))
     if not takes_text(target):
         # A table reports no empty cells, and a label passes the press on to its field.
         found = focused if stays and takes_text(focused) else _cell_of(before, write, target, after)
         if found is None and target.role == FIELD and target.on_screen:
             same = [each for each in after.elements if is_same(target, each) and EDITABLE not in each.states]
             return FieldNow(same[0], target.value, is_fixed=True) if len(same) == 1 else None
-        return None if found is None else _now(before, found, after)
+        return _chosen(before, target, after) if found is None else _now(before, found, after)
     if stays and focused is not None and takes_text(focused) and not is_same(target, focused):
         if target.box.contains(focused.box.center):  # an editor that opens in a cell
             return FieldNow(focused)
@@ -82,6 +115,17 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
         return None if found is None else FieldNow(found, target.value, moved_on=True)
     found = same_field_in(target, after)
     return None if found is None else _now(before, found, after, target)
+
+
+def _chosen(before: ElementTree, target: Element, after: ElementTree) -> FieldNow | None:
+    """Return the closed list in which typing chooses an entry, ``None`` if it is still open or tells no entry."""
+    was = next((each for each in (target, *before.ancestors(target)) if each.role == COMBO_BOX), None)
+    if was is None or EDITABLE in was.states or not was.value:
+        return None
+    same = [each for each in after.elements if each.on_screen and is_same(was, each)]
+    if len(same) != 1 or EXPANDED in same[0].states:
+        return None
+    return FieldNow(same[0], was.value, is_choice=True) if same[0].value else None
 
 
 def drawn_sheet(before: ElementTree, write: Write) -> Element | None:
@@ -161,7 +205,9 @@ def _now(before: ElementTree, found: Element, after: ElementTree, target: Elemen
         for each in after.below(window)
         if takes_text(each) and each.id not in own
     )
-    return FieldNow(found, "" if known is None else known.value, others)
+    held = replace(found, value=text_in(after, found))
+    was_held = "" if known is None else text_in(before, known)
+    return FieldNow(held, was_held, others, is_rich=OBJECT in found.value)
 
 
 def _cell_of(before: ElementTree, write: Write, table: Element, after: ElementTree) -> Element | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holo_tasks.core.elements.elements import CLASS_NAME, Element, ElementTree
+from holo_tasks.core.elements.open_lists import keyboard_field
 from holo_tasks.core.input.gestures import Click, Drag, Gesture, Hotkey, Move, Scroll, Write
 from holo_tasks.core.input.keynames import RETURN, keysym
 from holo_tasks.core.screen.geometry import Box, Point
@@ -53,7 +54,9 @@ def hit_by(tree: ElementTree, gesture: Gesture) -> Element | None:
     match gesture:
         case Click(at=at) | Drag(start=at) | Move(to=at) | Scroll(at=at) | Write(at=Point() as at):
             return pressed_at(tree, at)
-        case Write() | Hotkey():
+        case Write():
+            return keyboard_field(tree)
+        case Hotkey():
             return tree.focused()
         case _:
             return None

@@ -159,6 +159,19 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
     return found
 
 
+def compare_choice(write: Write, before: str, held: str) -> Kind:
+    """Return the relation of the chosen entry of a list to the typed text. The first letters of an entry choose it.
+
+    One letter several times goes from entry to entry.
+    """
+    forms = [each.casefold() for each in _forms(write.text)]
+    if is_unreadable(held) or is_unreadable(before) or any(len(set(each)) == 1 for each in forms):
+        return "unread"
+    if any(plain(held).casefold().startswith(each) for each in forms):
+        return "exact"
+    return "lost" if held == before else "another"
+
+
 def changed_later(typed: str, held: str, *, before: str = "", in_cell: bool = False) -> bool:
     """Return whether a field that took a text exactly holds another value after the keyboard left it.
 

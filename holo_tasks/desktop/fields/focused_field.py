@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, Application, Element, ElementTree
+from holo_tasks.core.elements.open_lists import OPTIONS, field_of_list
 from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.programs import Owner, is_viewer
 from holo_tasks.core.screen.geometry import Box
@@ -48,8 +49,6 @@ TERMINALS = frozenset(
 )  # fmt: skip
 PARAGRAPHS = frozenset({"paragraph", "heading"})
 CONTAINERS = frozenset({"table", "tree", "tree table", "list"})
-OPTIONS = frozenset({"list item", "menu item", "tree item"})
-"""Roles of options in the open list of a field."""
 MENUS = frozenset({"menu", "popup menu"})
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 ITEMS = frozenset({"cell", "list item", "tree item", "row", "column header", "row header"})
@@ -146,7 +145,8 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
     focused = [each for each in focused if ACTIVE in tree.window_of(each).states] or focused
     # Qt also reports the current tab as focused.
     focused = [each for each in focused if each.role != "tab" or not tree.is_current_entry(each)] or focused
-    writable = [each for each in focused if _takes_text(each)] or _fields_of_options(tree, focused)
+    of_list = field_of_list(tree, focused)
+    writable = [each for each in focused if _takes_text(each)] or ([] if of_list is None else [of_list])
     if writable:
         is_qt_spin = writable[-1].role == SPIN_BUTTON and app.toolkit.lower().startswith("qt")
         return replace(_field(tree, writable[-1]), qt_spin=is_qt_spin)
@@ -182,20 +182,6 @@ def _takes_text(element: Element) -> bool:
         return False
     sheet = element.role == "cell" and "transient" in element.states
     return element.protected or element.role == SPIN_BUTTON or (EDITABLE in element.states and not sheet)
-
-
-def _fields_of_options(tree: ElementTree, focused: list[Element]) -> list[Element]:
-    """Return the field that has the keyboard while its list is open, though Firefox reports the marked option.
-
-    A page tells its browser the marked option of an open list. The list belongs to the only field that is expanded.
-    """
-    windows = {tree.window_of(each).id for each in focused if each.role in OPTIONS}
-    found = [
-        each
-        for each in tree.elements
-        if {EDITABLE, "expanded"} <= each.states and each.on_screen and tree.window_of(each).id in windows
-    ]
-    return found if len(found) == 1 and all(each.role in OPTIONS for each in focused) else []
 
 
 def _open_list(tree: ElementTree, pid: int, focused: list[Element]) -> Element | None:

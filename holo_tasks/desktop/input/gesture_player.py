@@ -31,6 +31,7 @@ from holo_tasks.desktop.fields.caret_probe import CaretProbe
 from holo_tasks.desktop.fields.changed_field import Fields
 from holo_tasks.desktop.fields.clear_field import FieldClearing
 from holo_tasks.desktop.fields.focused_field import Focus, FocusedField
+from holo_tasks.desktop.fields.offered_entries import OfferedEntries
 from holo_tasks.desktop.fields.pasted_text import PastedText, value_to_paste
 from holo_tasks.desktop.fields.sheet_typing import SheetTyping
 from holo_tasks.desktop.fields.typing_watch import SecretTypingCheck
@@ -89,6 +90,7 @@ class GesturePlayer:
         self._windows = CodeWindows(gate.sleep)
         self._pasted = PastedText(link, keyboard, self._press_codes, gate.sleep)
         self._wide = WideCharacters(link, self._pasted.paste)
+        self._offers = OfferedEntries(focused, fields, gate)
         self._value_events = 0
         self.typed: list[Typed] = []
 
@@ -228,6 +230,8 @@ class GesturePlayer:
                     else:
                         self._typist.type(part)
                 if gesture.press_enter and not warning:
+                    if not secrets and not client and gesture.text.strip():
+                        self._offers.await_entries(self.last_event_ns)
                     self._typist.type("\n")
         return warning
 
