@@ -1,0 +1,126 @@
+"""The field of an open list, and the text of an editor with paragraphs, by trees as Chromium reports them."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.core.elements.elements import ACTIVE, Element
+from holo_tasks.core.elements.open_lists import field_of_list, keyboard_field, offers_list
+from holo_tasks.core.elements.typed_field import OBJECT, field_now, text_in
+from holo_tasks.core.input.gestures import Write
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.core.texts.typed_text import compare_choice
+from tests.support.element_trees import element, focused, tree_of, window
+
+WHOLE = Box(0, 0, 900, 600)
+SEARCH, LIST = Box(161, 95, 190, 25), Box(157, 124, 198, 145)
+OPTION = focused(element("list item", "Austria", Box(157, 124, 198, 29), parent=2))
+COMPLETES = ("editable", "supports autocompletion")
+
+
+def form(*fields: Element, top: Element | None = None) -> list[Element]:
+    return [
+        top or window(WHOLE),
+        element("document", "Form", WHOLE),
+        element("list", "", LIST, parent=1),
+        OPTION,
+        *fields,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ([element("text field", "", SEARCH, *COMPLETES, parent=1)], 4),  # above the list, as in Select2
+        ([element("text field", "", SEARCH, "editable", parent=1)], -1),
+        ([element("text field", "", SEARCH.moved(0, -60), *COMPLETES, parent=1)], -1),
+        ([element("text field", "", Box(20, 95, 600, 25), *COMPLETES, parent=1)], -1),
+        ([element("text field", "", SEARCH, *COMPLETES, parent=1)] * 2, -1),
+        (
+            [
+                element("combo box", "", Box(500, 95, 190, 25), "expanded", parent=1),
+                element("text field", "", Box(500, 95, 9, 25), "editable", parent=4),
+            ],
+            5,
+        ),
+        ([element("combo box", "", Box(500, 95, 190, 25), "editable", "expanded", parent=1)], 4),
+    ],
+)
+def test_the_field_of_a_marked_option(fields: list[Element], found: int) -> None:
+    tree = tree_of(*form(*fields))
+    field = field_of_list(tree, [tree.elements[3]])
+    assert (field.id if field else -1) == found
+    assert keyboard_field(tree) == (field or tree.elements[3])
+    assert field_of_list(tree, [*tree.elements[3:4], tree.elements[1]]) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "has_button", "is_field"), [("", False, True), ("Choose", False, False), ("", True, False)]
+)
+def test_a_field_keeps_the_keyboard_beside_a_window_with_its_list_only(
+    title: str, has_button: bool, is_field: bool
+) -> None:
+    """A dialog with a list takes the keyboard from the field behind it."""
+    main = element("window", "Page", WHOLE)
+    field = focused(element("combo box", "Fruit", SEARCH, *COMPLETES))
+    tree = tree_of(main, field, element("window", title, LIST, ACTIVE), OPTION, element("label", "", LIST, parent=2))
+    elements = list(tree.elements)
+    elements[2] = element("window", title, LIST, ACTIVE, parent=-1)
+    if has_button:
+        elements.append(element("button", "OK", LIST, "focusable", parent=2))
+    tree = tree_of(*elements)
+    assert (keyboard_field(tree) == tree.elements[1]) is is_field
+
+
+def test_only_a_field_that_may_offer_a_list_is_waited_for() -> None:
+    assert offers_list(element("combo box", "Town"))
+    assert offers_list(element("text field", "Town", SEARCH, *COMPLETES))
+    assert not offers_list(element("text field", "Town", SEARCH, "editable"))
+    assert not offers_list(None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "held", "kind"),
+    [
+        ("Den", "Denmark", "exact"),
+        ("denmark", "Denmark", "exact"),
+        ("Zypern", "Austria", "lost"),
+        ("Dominica", "Denmark", "another"),
+        ("bb", "Belgium", "unread"),  # the second entry with that letter
+        ("Den", OBJECT, "unread"),
+    ],
+)
+def test_a_text_typed_into_a_list(typed: str, held: str, kind: str) -> None:
+    assert compare_choice(Write(typed), "Austria", held) == kind
+
+
+@pytest.mark.parametrize(("states", "held"), [((), "Belgium"), (("expanded",), "")])
+def test_a_closed_list_has_an_entry_and_an_open_one_may_get_another(states: tuple[str, ...], held: str) -> None:
+    was = tree_of(window(WHOLE), focused(element("combo box", "Land", SEARCH, value="Austria")))
+    now = tree_of(window(WHOLE), focused(element("combo box", "Land", SEARCH, *states, value="Belgium")))
+    found = field_now(was, Write("Belgium"), now)
+    assert (found.element.value if found and found.is_choice else "") == held
+
+
+def paragraph(text: str, *, parent: int = 1, role: str = "paragraph", box: Box = SEARCH) -> Element:
+    return element(role, "", box, "editable", parent=parent, value=text)
+
+
+@pytest.mark.parametrize(
+    ("value", "parts", "text"),
+    [
+        (OBJECT, [paragraph("One"), paragraph("Two")], "One\n\nTwo"),  # the number of paragraphs is late
+        (OBJECT * 2, [paragraph("One"), paragraph("")], "One\n\n\n"),
+        (OBJECT * 2, [paragraph("One"), paragraph("", box=Box(0, 0, 0, 0))], OBJECT * 2),
+        (
+            OBJECT * 2,
+            [paragraph("One"), paragraph("", role="image"), element("label", "a", SEARCH, parent=3)],
+            OBJECT * 2,
+        ),
+        (f"See {OBJECT}.", [paragraph("this", role="link"), paragraph("See", role="label")], "See this."),
+        (f"See {OBJECT}.", [paragraph("this"), paragraph("that")], f"See {OBJECT}."),
+    ],
+)
+def test_the_text_of_an_editor_has_those_of_its_parts(value: str, parts: list[Element], text: str) -> None:
+    tree = tree_of(window(WHOLE), paragraph(value, parent=0, role="text field"), *parts)
+    assert text_in(tree, tree.elements[1]).strip("\n") == text.strip("\n")
