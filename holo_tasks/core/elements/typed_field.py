@@ -87,8 +87,8 @@ def text_in(tree: ElementTree, field: Element) -> str:
 
 def _is_blank(tree: ElementTree, part: Element) -> bool:
     """Say whether a part of a text is an empty paragraph, and no picture or part out of sight."""
-    inside = (part, *tree.below(part))
-    return all(each.on_screen and EDITABLE in each.states and not each.name and not each.value for each in inside)
+    inside = (part, *tree.below(part))  # the line break in an empty paragraph has no place
+    return part.on_screen and all(EDITABLE in each.states and not each.name and not each.value for each in inside)
 
 
 def moves_on(write: Write) -> bool:

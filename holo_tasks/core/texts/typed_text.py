@@ -140,6 +140,8 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
     changed as well, for example after Enter in a form that shows the next record.
     """
     entered = write.press_enter or "\n" in write.text
+    if write.overwrite and OBJECT in before:  # the old text is gone, so it needs no comparison
+        before = ""
     if is_unreadable(held) or is_unreadable(before):
         return "unread"
     kinds = [

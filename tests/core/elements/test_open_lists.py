@@ -9,7 +9,7 @@ from holo_tasks.core.elements.open_lists import field_of_list, keyboard_field, o
 from holo_tasks.core.elements.typed_field import OBJECT, field_now, text_in
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.core.texts.typed_text import compare_choice
+from holo_tasks.core.texts.typed_text import compare, compare_choice
 from tests.support.element_trees import element, focused, tree_of, window
 
 WHOLE = Box(0, 0, 900, 600)
@@ -111,6 +111,11 @@ def paragraph(text: str, *, parent: int = 1, role: str = "paragraph", box: Box =
     [
         (OBJECT, [paragraph("One"), paragraph("Two")], "One\n\nTwo"),  # the number of paragraphs is late
         (OBJECT * 2, [paragraph("One"), paragraph("")], "One\n\n\n"),
+        (
+            OBJECT * 2,
+            [paragraph("One"), paragraph(""), paragraph("", parent=3, role="label", box=Box(0, 0, 0, 0))],
+            "One",
+        ),
         (OBJECT * 2, [paragraph("One"), paragraph("", box=Box(0, 0, 0, 0))], OBJECT * 2),
         (
             OBJECT * 2,
@@ -124,3 +129,10 @@ def paragraph(text: str, *, parent: int = 1, role: str = "paragraph", box: Box =
 def test_the_text_of_an_editor_has_those_of_its_parts(value: str, parts: list[Element], text: str) -> None:
     tree = tree_of(window(WHOLE), paragraph(value, parent=0, role="text field"), *parts)
     assert text_in(tree, tree.elements[1]).strip("\n") == text.strip("\n")
+
+
+def test_the_old_text_of_an_editor_need_not_be_known_to_be_overwritten() -> None:
+    write = Write("New", overwrite=True)
+    assert compare(write, OBJECT * 2, "New") == "exact"
+    assert compare(write, OBJECT * 2, "Now") == "corrected"
+    assert compare(Write("New"), OBJECT * 2, "New") == "unread"
