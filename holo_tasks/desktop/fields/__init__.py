@@ -3,7 +3,8 @@
 `typing_watch` stops the typing of a bound secret if the text shows outside the field's box.
 
 `focused_field` finds the control with the focus, `clear_field` clears it, `emptied_cells` checks that no cells of a
-table are emptied with it, `changed_field` finds the field that shows a typed text. The package imports `core`,
+table are emptied with it, `changed_field` finds the field that shows a typed text, and `offered_entries` waits for
+a list before Enter. The package imports `core`,
 `desktop.capture`, `desktop.elements`, `desktop.input`, `desktop.programs`, `desktop.secrets`, `desktop.stop` and
 `desktop.x11`.
 """
