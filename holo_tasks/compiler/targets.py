@@ -55,6 +55,10 @@ COLUMNS_APART = 2
 """Least distance of two columns of a list, in heights of its text."""
 PORT = re.compile(r"\b(localhost|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[A-Za-z][\w-]*):\d{2,5}\b")
 """An address with its port, as in the title of a page's message."""
+FOLDER = re.compile(r"(?<=\()~?/[^)]*(?=\))|(?<![\w.~}])(?:~|[A-Za-z]:)?(?:[/\\][^/\\\s)]+)*[/\\](?=[^\s/\\])")
+"""The folder of a file in a title, in brackets or before the file's name. It differs between machines."""
+TITLE_PARTS, PATH = re.compile(r"( [-–—] )"), re.compile(r"(?:~|[A-Za-z]:)?[/\\]\S")
+FILE = re.compile(r"\w\.[A-Za-z]\w{0,4}")
 CAPTIONS = 3
 """The fewest texts in a row that make an apparent field a bar of buttons. OCR may split the text of a field in two."""
 OWN, FAR = 0.25, 6
@@ -235,10 +239,21 @@ def title_of_item(title: str, values: Mapping[str, Value]) -> str:
     """Return the title of a dialog or container with parameters, and ``*`` for what differs between two starts.
 
     A title such as ``Edit {title} [6 of 7]`` names the item, so its position may differ. The port of an address may
-    differ, too, as in ``localhost:8000 says``. Other numbers are kept.
+    differ, too, as in ``localhost:8000 says``, and so may a file's folder. Other numbers are kept.
     """
-    words = PORT.sub(r"\1:*", templated(title, values))
+    words = without_folder(PORT.sub(r"\1:*", templated(title, values)))
     return POSITION.sub("*", words) if PLACEHOLDER.search(words) else words
+
+
+def without_folder(title: str) -> str:
+    """Return a title with ``*`` for the folder of a file.
+
+    A path is the folder alone if another part of the title names the file, as in ``a.ctd - /home/ann - CherryTree``.
+    """
+    parts = TITLE_PARTS.split(title)
+    if any(FILE.search(part) and not PATH.match(part) for part in parts):
+        parts = ["*" if PATH.match(part) else part for part in parts]
+    return FOLDER.sub("*", "".join(parts))
 
 
 def without_other_values(text: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from holo_tasks.compiler.marks import SHORTEST
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
-from holo_tasks.compiler.targets import is_of_item, title_of_item, without_other_values
+from holo_tasks.compiler.targets import FOLDER, is_of_item, title_of_item, without_folder, without_other_values
 from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fits_title, label_of
 from holo_tasks.vision.screen_text import Sight, matches
@@ -19,9 +18,6 @@ MOST_TITLES = 2
 """The most titles that are required after a step."""
 PATTERN = frozenset(f"*{{}}{CUT}")
 """Characters with a meaning in the pattern of a title. A shortened title may end in a part of an item's value."""
-
-FOLDER = re.compile(r"(?<=\()~?/[^)]*(?=\))|(?<![\w.~])(?:~|[A-Za-z]:)?(?:[/\\][^/\\\s)]+)*[/\\](?=[^\s/\\])")
-"""The folder of a file in a title, in brackets or before the file's name. It differs between machines."""
 
 
 def dialog_title(title: str, values: Mapping[str, Value], private: Iterable[str]) -> str:
@@ -118,7 +114,7 @@ def _window_title(title: str, values: Mapping[str, Value], private: Collection[s
     """Return a title with parameters. Returns an empty string if it cannot be a pattern or has a value of an item."""
     if PATTERN & {*title}:
         return ""
-    words = title_of_item(FOLDER.sub("*", title), values).split(" ")
+    words = title_of_item(without_folder(title), values).split(" ")
     pattern = without_other_values(" ".join("*" if _may_differ(word, values) else word for word in words))
     has_words = PLACEHOLDER.search(pattern) or any(map(str.isalpha, pattern))
     return pattern if has_words and not is_of_item(pattern, private) else ""

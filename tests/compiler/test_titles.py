@@ -66,6 +66,7 @@ def test_a_text_of_the_page_stays_a_text(tmp_path: Path) -> None:
         ("library - /home/ann/books/all.bib (BibTeX)", "library - *all.bib (BibTeX)"),
         ("invoices.txt (~/May) - Editor", "invoices.txt (*) - Editor"),
         (r"C:\books\all.bib - library", "*all.bib - library"),
+        ("notes.ctd - /home/ann/my notes - CherryTree", "notes.ctd - * - CherryTree"),
         ("Orders / Open and/or new - library", "Orders / Open and/or new - library"),
         ("Orders of 5/6/2026", "Orders of *"),
         ("Inbox (12) - Mail", "Inbox * - Mail"),
@@ -148,4 +149,18 @@ def test_a_text_stays_if_the_title_does_not_distinguish_two_screens(earlier: str
     ],
 )
 def test_title_of_a_dialog_has_no_port(title: str, pattern: str) -> None:
+    assert title_of_item(title, {}) == pattern
+
+
+@pytest.mark.parametrize(
+    ("title", "pattern"),
+    [
+        ("*notes.ctd - /home/ann/work - CherryTree 0.99.48", "*notes.ctd - * - CherryTree 0.99.48"),
+        ("/home/ann/books/all.bib - library 5", "*all.bib - library 5"),
+        ("/home/ann/books - library 5.2", "*books - library 5.2"),  # the last word may be the file
+        ("Order {order}/2026", "Order {order}/2026"),
+        ("Read and/or write", "Read and/or write"),
+    ],
+)
+def test_container_of_a_target_has_no_folder(title: str, pattern: str) -> None:
     assert title_of_item(title, {}) == pattern
