@@ -216,7 +216,8 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
     within = _within(step.element, values)
     if role in FIELDS and not name and within and step.element.get("alike") == "1":
         return Target(role=role, within=within)  # the only field there
-    if not role or not name or role in NO_TARGETS or step.element.get("alike", "1") != "1":
+    is_area = role in NO_TARGETS and not is_empty_document(step.element)
+    if not role or not name or is_area or step.element.get("alike", "1") != "1":
         return None
     if step.element.get("named_by_value") or (role in CELLS and PLACE_NAME.fullmatch(name)):
         return None
@@ -230,6 +231,11 @@ def _named(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Tar
         name = "*".join(["", *(found[0] for found in [*PLACEHOLDER.finditer(name)][:1]), ""])
     text = name if agrees and role in WRITTEN_ON and "*" not in name else None
     return Target(role=role, name=name, within=within, text=text)
+
+
+def is_empty_document(facts: Mapping[str, str]) -> bool:
+    """Return whether an element is the document of a text editor in a frame, which takes text like a field."""
+    return facts.get("role") == "document" and "empty" in facts
 
 
 def name_with_parameters(role: str, name: str, values: Mapping[str, Value]) -> str:

@@ -129,3 +129,38 @@ def test_a_part_of_a_page_that_is_named_by_its_texts_describes_no_field(value: s
     tree.add("label", "(YYYY-MM-DD)", Box(250, 60, 90, 20), cell)
     facts = facts_at(tree, Point(140, 70))
     assert (facts.get("right_of"), facts.get("within")) == ("Due date", None)
+
+
+def letter(text: str = "", *states: str, frame: str = "internal frame") -> Tree:
+    """Return a letter whose body is a document in a frame, as Thunderbird and the text editors of pages report it."""
+    tree = Tree()
+    above = tree.add(frame, "Message body", EDITOR, tree.window)
+    body = tree.add("document", "Message body", EDITOR, above, *states)
+    if text:
+        tree.add("label", text, Box(24, 64, 200, 20), body)
+    return tree
+
+
+def test_the_empty_document_of_an_editor_is_a_target(tmp_path: Path) -> None:
+    facts = facts_at(letter("", "editable"), INSIDE)
+    acts = [Act(PAGE, at=INSIDE, element=facts), Act(PAGE, write="Two boxes are missing.", element=facts)]
+    trace = record(tmp_path, "letter", "Write the letter.", acts, page((20, 10, "SENT")), "done")
+    _, _, text = compiled(tmp_path, trace, params=("text=Two boxes are missing.",))
+    assert "click: {role: document, name: Message body}" in text
+    assert "write: {text: '{text}', overwrite: true}" in text
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        letter("Regards, the office", "editable"),  # a press there means a place in the text
+        letter(),
+        letter("", "editable", frame="scroll pane"),  # the pages of a word processor
+    ],
+)
+def test_a_document_with_contents_or_outside_of_a_frame_is_an_area(tmp_path: Path, tree: Tree) -> None:
+    hit = next(each for each in tree.tree.elements if each.role == "document")
+    act = Act(PAGE, at=INSIDE, element=anchors_of(tree.tree, hit, lambda element: element))
+    trace = record(tmp_path, "area", "Write the letter.", [act, Act(PAGE, write="Hello")], PAGE, "done")
+    _, _, text = compiled(tmp_path, trace, params=("text=Hello",))
+    assert "role: document" not in text

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from holo_tasks.core.elements.calendar_days import day_of
 from holo_tasks.core.elements.elements import CELLS, LISTS, READ_ONLY, TEXTS, Element, ElementTree, in_rows, is_level
+from holo_tasks.core.elements.typed_field import EDITABLE
 from holo_tasks.core.screen.geometry import Box
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})
@@ -62,8 +63,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
       one of them may be the key of an item.
     * ``place``, such as ``3 of 5``, is its place among elements of the same role and name in the container ``group``,
       or right of the label ``right_of``, or below the label ``below`` of the field above it.
-    * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field or a cell of a
-      spreadsheet without text.
+    * ``checked`` is the state of a check box or a similar control. ``empty`` is set for a field, a cell of a
+      spreadsheet or the document of a text editor in a frame, without text.
     * ``cell 1`` and so on are the other texts in its row of a table or list, and ``column`` is its heading.
     * ``in_row`` is the number of elements in the row with its role and name.
     * ``in_form`` is set for the cell of a value in a form that is a table, and ``right_of`` is the label in its row.
@@ -93,7 +94,8 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     if element.role in TWO_STATES:
         facts["checked"] = NO if element.states.isdisjoint(("checked", "pressed")) else YES
     in_sheet = tree.place_in_sheet(element) is not None
-    if (in_sheet or element.role in FIELDS) and not (element.value or element.protected):
+    takes_text = in_sheet or element.role in FIELDS or is_written_document(tree, element)
+    if takes_text and not (element.value or element.protected):
         facts["empty"] = YES
     if in_sheet:
         facts |= {"in_sheet": YES, "next_row": YES if tree.is_in_next_row(element) else ""}
@@ -105,6 +107,16 @@ def anchors_of(tree: ElementTree, element: Element, known: Callable[[Element], E
     facts |= _row(tree, element, known) | _in_form(tree, element, known)
     facts |= _dialogs(tree, known) | _texts(tree, element, known)
     return {name: text for name, text in facts.items() if text or name in ("role", "name", "application")}
+
+
+def is_written_document(tree: ElementTree, element: Element) -> bool:
+    """Return whether an element is a document in a frame that takes text and has no contents, as a new letter's body.
+
+    With contents, a press means a place in them.
+    """
+    above = tree.parent(element)
+    is_framed = element.role == "document" and above is not None and above.role == "internal frame"
+    return is_framed and EDITABLE in element.states and not any(each.name or each.value for each in tree.below(element))
 
 
 def _control_of_words(tree: ElementTree, element: Element) -> Element:
