@@ -66,6 +66,8 @@ OWN, FAR = 0.25, 6
 from its field a text is surely no label if another text begins there."""
 MOST_CHANGED = 0.9
 """The share of a box that changes if a press closes it."""
+AREA_LINES = 3
+"""The least height of a text area, in heights of its label."""
 MOST_ANCHORS = 12
 """The most texts around a target that are tried as its neighbor."""
 
@@ -290,7 +292,9 @@ def _descriptions(
         near.sort(key=lambda line: _distance(line.box, field.center))
         readable = [line for line in apart if has_words(line, near) and not _is_cut_off(line, field, near)]
         readable.sort(key=lambda line: _distance(line.box, field.center))
-        labels = sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))
+        boxes = (*sight.fields, *sight.colored_fields)
+        over = [line for line in readable if _is_over_area(line.box, field, boxes)]
+        labels = [*over, *sorted(readable[:MOST_ANCHORS], key=lambda line: not _is_left(line.box, field))]
         texts = ((label_before(line, field) or line.text) for line in labels)
         yield from (Target(field=templated(text, values)) for text in texts)
     pressed = [each for line in _pressed_lines(near, point) if (each := _piece_at(line, point, sight)) is not None]
@@ -311,6 +315,16 @@ def _descriptions(
             yield Target(text=words, below=words)  # an option under the field with the typed value
         for anchor in _anchors(line, near, values):
             yield from _with_anchor(words, line.box, anchor, values)
+
+
+def _is_over_area(label: Box, field: Box, boxes: Iterable[Box]) -> bool:
+    """Return whether a text is the heading of a text area: right above its left corner, and in no other field.
+
+    The texts at its left may be the captions of buttons there.
+    """
+    is_above = abs(field.top - label.bottom) < label.height and abs(label.left - field.left) < label.height
+    is_value = any(box != field and box.contains(label.center) for box in boxes)
+    return is_above and field.height >= AREA_LINES * label.height and not is_value
 
 
 def _without_neighbors(lines: Sequence[Line], field: Box, boxes: Sequence[Box]) -> list[Line]:

@@ -195,15 +195,20 @@ def _difference(before: Pixels, after: Pixels) -> int:
 def _fields(pixels: Pixels) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
     """Return the light fields of a picture, and other areas that are certainly fields.
 
-    A light box much larger than a certain field inside it is a page, and is left out.
+    A light box much larger than a certain field inside it is a page, and is left out. So is one with another control
+    beside that field, such as a column of buttons that touches it.
     """
-    _, sure = areas_and_fields(pixels)
-    light = tuple(
-        box
-        for box in field_boxes(pixels)
-        if not any(box.encloses(field) and 2 * field.area < box.area for field in sure)
-    )
+    areas, sure = areas_and_fields(pixels)
+    light = tuple(box for box in field_boxes(pixels) if not any(_is_around(box, field, areas) for field in sure))
     return light, tuple(field for field in sure if not any(field.intersects(other) for other in light))
+
+
+def _is_around(box: Box, field: Box, areas: Sequence[Box]) -> bool:
+    """Return whether a light box contains more than a certain field in it."""
+    if not box.encloses(field):
+        return False
+    beside = (area for area in areas if box.encloses(area) and not area.intersects(field))
+    return 2 * field.area < box.area or next(beside, None) is not None
 
 
 def _to_read(dirty: Any, reusable: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:

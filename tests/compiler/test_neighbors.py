@@ -258,3 +258,19 @@ def test_an_apparent_field_that_is_named_by_its_text_is_a_button(words: str, typ
     with_icon = replace(sight, lines=(lines[0], replace(lines[1], text="Book今")))
     assert target_at(Point(160, 30), with_icon, {}, typed=typed, words=words) == found
     assert target_at(Point(160, 30), sight, {}, typed=typed, words=words) == found
+
+
+@pytest.mark.parametrize(
+    ("left", "field", "label"),
+    [
+        (132, None, "Commit message:"),
+        (400, None, "Push"),  # the text is above another part of the area
+        (132, Box(128, 70, 400, 28), "Push"),  # the text is the value of another field
+    ],
+)
+def test_the_label_of_a_text_area_is_over_its_corner(left: int, field: Box | None, label: str) -> None:
+    area = Box(140, 100, 500, 200)
+    captions = Line("Rescan", Box(40, 110, 70, 24)), Line("Push", Box(40, 150, 60, 24))
+    above = Line("Commit message:", Box(left, 74, 120, 24))
+    sight = Sight((above, *captions), Size(720, 420), fields=(area, *([field] if field else [])))
+    assert target_at(Point(380, 200), sight, {}) == Target(field=label)

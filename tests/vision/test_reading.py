@@ -6,10 +6,12 @@ import importlib.util
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.vision.ocr_reader import Reader
+from holo_tasks.core.screen.geometry import Box
+from holo_tasks.vision.ocr_reader import Reader, _fields
 
 TEXTS = {
     "TRANSACTION DETAIL": (40, 20),
@@ -135,3 +137,18 @@ def test_importing_loads_no_engine() -> None:
     assert found.origin is not None
     top = [line for line in Path(found.origin).read_text().splitlines() if line.startswith(("import", "from"))]
     assert not [line for line in top if "rapidocr" in line or "numpy" in line or "cv2" in line]
+
+
+@pytest.mark.parametrize(("buttons", "left"), [((70, 100, 130), 162), ((), 48)], ids=["buttons", "a light margin"])
+def test_a_text_area_is_a_field_without_the_buttons_that_touch_it(buttons: tuple[int, ...], left: int) -> None:
+    picture = Image.new("RGB", (800, 300), "#d9d9d9")
+    draw = ImageDraw.Draw(picture)
+    draw.rectangle((160, 60, 700, 240), "white", "black", width=2)
+    draw.line((48, 66, 158, 66), "white")  # a light edge up to the area
+    for top in buttons:
+        draw.rectangle((48, top, 158, top + 27), "#d9d9d9", "#828282")
+        draw.line((48, top + 27, 48, top, 158, top), "white")
+        draw.text((103, top + 14), "Rescan", "black", ImageFont.load_default(14), anchor="mm")
+    light, others = _fields(np.asarray(picture))
+    around = [box.left for box in (*light, *others) if box.encloses(Box(300, 100, 9, 9))]
+    assert around == [left], (light, others)
