@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, islice
 from typing import Any
 
-from holo_tasks.compiler.targets import is_of_item, is_readable, templated
+from holo_tasks.compiler.targets import has_words, is_of_item, is_readable, templated
 from holo_tasks.core.texts.failure_words import says_failure, without_accents
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.scripts.values import PLACEHOLDER, Value, convert, read_values
@@ -187,7 +187,8 @@ def _possible_reads(leaf: Any, one: RecordedAnswer) -> Iterator[Read]:
         return  # the other texts of the row belong to the recorded item, and the next item may have them in another row
     for kind in kinds:
         for line in one.sight.lines:
-            said = one.sight.right_of(line.text) if _is_label(line.text) else None
+            is_label = _is_label(line.text) and (line.text.isascii() or has_words(line, one.sight.lines))
+            said = one.sight.right_of(line.text) if is_label else None
             if said is not None and convert(said, kind) == leaf and templated(line.text, one.values) == line.text:
                 yield Read.model_validate({"right_of": line.text, "as": kind, **(like if kind == "text" else {})})
     for kind in kinds:

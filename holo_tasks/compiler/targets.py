@@ -137,12 +137,13 @@ def has_words(line: Line, lines: Sequence[Line]) -> bool:
     """Return whether a text has words of one script.
 
     A few Chinese letters are icons that OCR took for letters, if the picture has Latin words and no more such letters.
+    Letters that stand alone do not count, because each icon of a tool bar may be one.
     """
     if not is_readable(line.text) or not _scripts_of(line.text) <= JAPANESE:
         return is_readable(line.text)
     is_latin = any(_letters(each.text, LATIN) >= FEWEST_LETTERS for each in lines)
-    chinese = [each.text for each in lines if _scripts_of(each.text) <= JAPANESE]
-    return not is_latin or sum(_letters(text, JAPANESE) for text in chinese) > MOST_ICONS
+    chinese = [_letters(each.text, JAPANESE) for each in lines if _scripts_of(each.text) <= JAPANESE]
+    return not is_latin or sum(count for count in chinese if count > 1) > MOST_ICONS
 
 
 def _letters(text: str, scripts: frozenset[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from holo_tasks.compiler.parameters import Parameters, parameters_of
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
 from holo_tasks.compiler.steps import actions_of
-from holo_tasks.compiler.targets import target_at
+from holo_tasks.compiler.targets import has_words, target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.screen.geometry import Box, Point, Size
 from holo_tasks.core.texts.outside_text import quoted
@@ -70,6 +70,30 @@ def test_a_message_is_not_read_beside_numbers_that_change(label: str, expected: 
     end = sight(line(label, 10, 380), line("Input/output complete", 200, 380))
     found = answer_of([RecordedAnswer("Input/output complete", end, {})], befores=[sight(line(label, 10, 380))])
     assert found.reads["answer"].model_dump(by_alias=True, exclude_defaults=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("label", "others", "expected"),
+    [
+        ("不", (), {"line": "(Contact saved)"}),
+        ("不", "章冈曲履章", {"line": "(Contact saved)"}),  # the icons of a tool bar
+        ("状态", ("客户王伟", "新订单"), {"right_of": "状态"}),
+        ("Status", (), {"right_of": "Status"}),
+    ],
+)
+def test_a_message_is_not_read_beside_an_icon(label: str, others: Iterable[str], expected: dict[str, str]) -> None:
+    icons = [line(text, 10, 20 * top) for top, text in enumerate(others)]
+    end = sight(line(label, 10, 380), line("Contact saved", 200, 380), *icons)
+    found = answer_of([RecordedAnswer("Contact saved", end, {})], befores=[sight(line(label, 10, 380))])
+    read = found.reads["answer"].model_dump(by_alias=True, exclude_defaults=True)
+    assert {name: text.replace(" ?", " ") for name, text in read.items()} == expected
+
+
+@pytest.mark.parametrize(("icons", "is_label"), [("章冈曲履章", False), (("客户王伟", "新订单"), True)])
+def test_icons_that_stand_alone_are_no_words_of_a_language(icons: Iterable[str], is_label: bool) -> None:
+    lines = [line("Address book", 10, 10), *(line(text, 10, 20 * top) for top, text in enumerate(icons, 2))]
+    found = line("回区", 200, 10)
+    assert has_words(found, [*lines, found]) is is_label
 
 
 def test_an_empty_answer_compiles_to_an_empty_answer() -> None:
