@@ -343,11 +343,12 @@ def actions_of(step: RecordedStep, sight: Sight, values: Mapping[str, Value], al
 def _with_more_facts(target: Target, step: RecordedStep, values: Mapping[str, Value]) -> Target:
     """Return a target with more facts to find it by.
 
-    It gets the role and name if the program reports a name that equals the text. Otherwise it gets a picture of its
-    words, if one was cut out and the text contains no parameter.
+    It gets the role and name if the program reports a name that equals the text, and no second element in front has
+    both, or a label tells them apart. Otherwise it gets a picture of its words, if one was cut out and the text contains no parameter.
     """
     role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
-    if target.text is not None and role and matches(target.text, name):
+    is_one = step.element.get("alike", "1") == "1" or bool(target.relations)
+    if target.text is not None and role and is_one and matches(target.text, name):
         return target.model_copy(update={"role": role, "name": name})
     if step.picture is None or not is_of_words(target) or "{" in str(target.text):
         return target

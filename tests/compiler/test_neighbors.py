@@ -274,3 +274,28 @@ def test_the_label_of_a_text_area_is_over_its_corner(left: int, field: Box | Non
     above = Line("Commit message:", Box(left, 74, 120, 24))
     sight = Sight((above, *captions), Size(720, 420), fields=(area, *([field] if field else [])))
     assert target_at(Point(380, 200), sight, {}) == Target(field=label)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "alike", "written"),
+    [
+        ("New contact", "Import", "1", "{role: button, name: New contact, text: New contact}"),
+        ("+ New contact", "New contact", "2", "click: + New contact\n"),
+        (
+            "New contact",
+            "New contact",
+            "2",
+            "{left_of: No contacts, role: button, name: New contact, text: New contact}",
+        ),
+    ],
+    ids=["one", "the picture tells them apart", "a label tells them apart"],
+)
+def test_equal_elements_are_not_described_by_their_name(
+    tmp_path: Path, text: str, other: str, alike: str, written: str
+) -> None:
+    shown = page((20, 10, "CONTACTS"), (20, 60, text), (400, 60, "No contacts"), (400, 200, other))
+    facts = {"role": "button", "name": "New contact", "alike": alike, "dialogs": "0"}
+    act = Act(shown, at=Point(60, 68), element=facts)
+    trace = record(tmp_path, "alike", "Open the form. Answer done.", [act], page((20, 10, "NEW CONTACT")), "done")
+    _, _, made = compiled(tmp_path, trace)
+    assert written in made, made
