@@ -343,8 +343,9 @@ def actions_of(step: RecordedStep, sight: Sight, values: Mapping[str, Value], al
 def _with_more_facts(target: Target, step: RecordedStep, values: Mapping[str, Value]) -> Target:
     """Return a target with more facts to find it by.
 
-    It gets the role and name if the program reports a name that equals the text, and no second element in front has
-    both, or a label tells them apart. Otherwise it gets a picture of its words, if one was cut out and the text contains no parameter.
+    It gets the role and name if the program reports a name that equals the text. Several elements in front may have
+    both. It then gets them only if a label tells it apart. Otherwise it gets a picture of its words, if one was cut out
+    and the text contains no parameter.
     """
     role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
     is_one = step.element.get("alike", "1") == "1" or bool(target.relations)

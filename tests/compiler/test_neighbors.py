@@ -285,7 +285,7 @@ def test_the_label_of_a_text_area_is_over_its_corner(left: int, field: Box | Non
             "New contact",
             "New contact",
             "2",
-            "{left_of: No contacts, role: button, name: New contact, text: New contact}",
+            "{left_of: No contacts, role: button, name: New contact,",
         ),
     ],
     ids=["one", "the picture tells them apart", "a label tells them apart"],
