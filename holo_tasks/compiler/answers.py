@@ -317,9 +317,10 @@ def is_message(text: str) -> bool:
     """Return whether a text looks like a message of the program, and not like a value: its later words are small.
 
     A day or a time, such as “28th November at 10:05pm”, is another one in the next run. A text that ends in an
-    ellipsis, such as “Saving document...”, says that the program is at work, and passes.
+    ellipsis, such as “Saving document...”, says that the program is at work, and passes. An icon before the text may be
+    read as a number, as in “(0) Done”.
     """
-    if text[:1].isdigit() or _CLOCK.search(text) or text.rstrip().endswith(("..", "…")):
+    if _NUMBERED.match(text) or _CLOCK.search(text) or text.rstrip().endswith(("..", "…")):
         return False
     words = [word for word in text.replace(":", " ").split() if word[:1].isalpha()]
     if len(words) == 1:
@@ -328,7 +329,7 @@ def is_message(text: str) -> bool:
     return len(words) > 1 and words[0][0].isupper() and all(word.islower() for word in words[1:])
 
 
-_CLOCK = re.compile(r"\d:\d\d")
+_CLOCK, _NUMBERED = re.compile(r"\d:\d\d"), re.compile(r"\W*\d")
 _DONE = frozenset({"done", "ok", "ready", "success", "fertig", "gespeichert"})
 
 

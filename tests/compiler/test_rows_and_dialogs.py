@@ -512,6 +512,7 @@ def test_a_text_that_a_dialog_hid_is_no_message_at_the_end(tmp_path: Path, said:
         *(("Note 703 added", True), ("Record saved.", True), ("Stored", True)),
         *(("28th November 2026 at 10:05pm", False), ("Changed at 10:05", False), ("Berg And Sons", False)),
         *(("Saving document...", False), ("Document saved", True), ("Saving…", False)),
+        *(("(0) Done", False), ("« Done »", True), ("3 notes added", False)),
     ],
 )
 def test_a_day_a_time_or_a_message_that_passes_is_no_message(text: str, yes: bool) -> None:
