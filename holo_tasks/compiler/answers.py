@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, islice
 from typing import Any
 
 from holo_tasks.compiler.targets import has_words, is_of_item, is_readable, templated
 from holo_tasks.core.texts.failure_words import says_failure, without_accents
 from holo_tasks.scripts.playbook import Read
-from holo_tasks.scripts.values import PLACEHOLDER, Value, convert, read_values
+from holo_tasks.scripts.values import PLACEHOLDER, Value, convert, fill, read_values
 from holo_tasks.vision.screen_text import Line, Sight, on_row, overlap
 
 KINDS = ("int", "money", "date", "text")
@@ -275,10 +275,23 @@ def _varying(text: str) -> str:
     """Return a pattern for a text with the next item's values in it, and with other numbers."""
     found, end = "", 0
     for varying in _VARIES.finditer(text):
-        number = r"\d[\d.,' ]*"
-        found += _loosely(text[end : varying.start()]) + (varying[0] if varying[0].startswith("{") else number)
+        number = varying[0] if varying[0].startswith("{") else _other_number(text, varying)
+        found += _loosely(text[end : varying.start()]) + number
         end = varying.end()
     return found + _loosely(text[end:])
+
+
+def _other_number(text: str, number: re.Match[str]) -> str:
+    """Return a pattern for a number that may differ. Nothing and something are different messages.
+
+    ``Removed 0 rows`` is a failure where 3 rows were removed, and so is ``Stored, 2 errors`` where 0 were recorded. The
+    0 of a duration or a number such as S-0 may differ.
+    """
+    before, after = text[: number.start()][-1:], text[number.end() :][:1]
+    is_free = before.strip("(: ") or after.isalnum() or _MOMENT.match(text, number.start())
+    if not is_free and set(number[0]) == {"0"}:
+        return "0+"
+    return ("" if is_free else r"(?!0+(?![.,]?\d))") + r"\d[\d.,' ]*"
 
 
 _MOMENT = re.compile(
@@ -327,6 +340,38 @@ def is_message(text: str) -> bool:
         word = words[0].casefold().strip(".!")
         return word.endswith("ed") or word in _DONE
     return len(words) > 1 and words[0][0].isupper() and all(word.islower() for word in words[1:])
+
+
+def is_message_of_item(text: str) -> bool:
+    """Return whether a text with parameters looks like a message. It may begin with one: ``{number} was stored``."""
+    found = PLACEHOLDER.match(text)
+    if found is None:
+        return is_message(text)
+    words = PLACEHOLDER.sub("", text).split()
+    return is_message(f"It {text[found.end() :]}") and (len(words) > 1 or is_message(words[0] if words else ""))
+
+
+def message_of_item(line: Line, shown: Sequence[tuple[Sight, Mapping[str, Value]]], private: Collection[str]) -> str:
+    """Return a message with parameters in place of the item's values. Returns an empty string for another text."""
+    text = templated(line.text, shown[0][1])
+    rest = text.replace("{", "").replace("}", "")
+    if "{" not in text or not is_message_of_item(text) or any(map(str.isdigit, rest)) or is_of_item(text, private):
+        return ""
+    return text if all(sight.has(fill(text, values)) for sight, values in shown) else ""
+
+
+def message_read(
+    lines: Iterable[Line], given: Sequence[RecordedAnswer], befores: Sequence[Sight], private: Collection[str]
+) -> Read | None:
+    """Return how a message with a number or an amount is read on every screen. Returns ``None`` without such a line."""
+    for line in lines:
+        said = templated(line.text, given[0].values)
+        if not is_message_of_item(said) or is_of_item(said, private):
+            continue
+        reads = answer_of([replace(given[0], content=line.text)], befores=befores).reads
+        if reads and all(read_values(reads, one.sight, one.values) for one in given):
+            return next(iter(reads.values()))
+    return None
 
 
 _CLOCK, _NUMBERED = re.compile(r"\d:\d\d"), re.compile(r"\W*\d")

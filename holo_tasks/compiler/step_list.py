@@ -7,11 +7,20 @@ the model, in words and with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from holo_tasks.compiler.answers import LEAST_WORDS, Answer, RecordedAnswer, answer_of, errors_at_end, is_message
+from holo_tasks.compiler.answers import (
+    LEAST_WORDS,
+    Answer,
+    RecordedAnswer,
+    answer_of,
+    errors_at_end,
+    is_message,
+    message_of_item,
+    message_read,
+)
 from holo_tasks.compiler.build import (
     MOST_PATIENCE,
     MOST_SIGNS,
@@ -50,7 +59,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.rules import find
-from holo_tasks.scripts.values import PLACEHOLDER, Value, fill, label_of, read_values
+from holo_tasks.scripts.values import PLACEHOLDER, Value, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, name_end, plain
 
 MODIFIERS = frozenset({"ctrl", "control", "alt", "super", "meta"})
@@ -467,7 +476,9 @@ class StepsBuilder(Builder):
             told["before"] = signs
         screen = self.seen[self.recordings[0].last.sha256].screen
         came = screen != path[-1][0].screen and self._is_known(screen, shown)
-        if item := [text for text in self._named_newly(shown, befores, came=came) if text not in signs]:
+        if item := [
+            text for text in self._named_newly(shown, befores, came=came) if text.strip("*") not in repr(signs)
+        ]:
             told["before"] = [*signs, *item]
         is_fixed = not (answer.reads or answer.unread)
         if is_fixed:
@@ -531,12 +542,8 @@ class StepsBuilder(Builder):
         first = given[0].sight  # a text that an earlier picture shows was only hidden before the last step
         earlier = [*befores, *(self.seen[step.before.sha256].sight for _, step in path)]
         come = [line for line in first.lines if not any(is_on(sight, line, first) for sight in earlier)]
-        for text in (line.text for line in come if is_message(line.text) and not is_of_item(line.text, self._private)):
-            found = answer_of([replace(given[0], content=text)], befores=befores)
-            every = [read_values(found.reads, one.sight, one.values) for one in given]
-            if found.reads and all(every):
-                (read,) = found.reads.values()
-                return {"read": {"message": {**read.model_dump(by_alias=True, exclude_defaults=True), "new": True}}}
+        if (read := message_read(come, given, befores, self._private)) is not None:
+            return {"read": {"message": {**read.model_dump(by_alias=True, exclude_defaults=True), "new": True}}}
         _, step = path[-1]
         target = target_of(step, 0, self.seen[step.before.sha256].sight, given[0].values)
         gone: list[str | dict[str, str]] = []
@@ -563,32 +570,28 @@ class StepsBuilder(Builder):
         befores: Sequence[Sight],
         answer: Answer,
     ) -> list[str]:
-        """Return texts of the last screen that show that the work is done."""
+        """Return texts of the last screen that show that the work is done.
+
+        A message about the item is required on a new screen, too: a failure may lead to the same screen.
+        """
         screen = self.seen[self.recordings[0].last.sha256].screen
         shown = [(one.sight, one.values) for one in given]
+        marks: list[str] = []
         if all(visit.screen != screen for visit, _ in path):
             others = [one.sight for one in self.seen.values() if one.screen != screen]
             marks = [text for text in marks_of(shown, others, self._private) if is_readable(text)]
-            if marks:
-                return marks
         if answer.reads:
-            return []
+            return marks
         first, values = shown[0]
         come = [line for line in first.lines if not any(is_on(sight, line, first) for sight in befores)]
         labels = [line.text for line in come if is_label(line, first, values, self._private)]
         if len(given) == 1:
             labels = [text for text in labels if is_message(text)]
         labels = [text for text in labels if is_readable(text) and all(sight.has(text) for sight, _ in shown)]
-        messages = [text for line in come if (text := self._message_of_item(line, shown))]
+        messages = [text for line in come if (text := message_of_item(line, shown, self._private))]
+        if marks:
+            return [*dict.fromkeys([*marks, *messages[:1]])]
         return [*dict.fromkeys([*messages, *labels])][:MOST_SIGNS]
-
-    def _message_of_item(self, line: Line, shown: Sequence[tuple[Sight, Mapping[str, Value]]]) -> str:
-        """Return a message with parameters in place of the item's values. Returns an empty string for another text."""
-        text = templated(line.text, shown[0][1])
-        rest = text.replace("{", "").replace("}", "")
-        if "{" not in text or not is_message(text) or any(map(str.isdigit, rest)) or is_of_item(text, self._private):
-            return ""
-        return text if all(sight.has(fill(text, values)) for sight, values in shown) else ""
 
 
 def _reason(step: RecordedStep) -> str:

@@ -53,6 +53,8 @@ POSITION = re.compile(r"(?<=[\[(])\d+ ?(?:/|of|von|de|sur|di|van) ?\d+(?=[\])])"
 """A position among several in brackets, in the words of some languages."""
 COLUMNS_APART = 2
 """Least distance of two columns of a list, in heights of its text."""
+AMOUNT = re.compile(r"(?<!\S)[$€£]?\d[\d.,']*(?!\S)")
+"""A number that is a word of its own."""
 PORT = re.compile(r"\b(localhost|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[A-Za-z][\w-]*):\d{2,5}\b")
 """An address with its port, as in the title of a page's message."""
 FOLDER = re.compile(r"(?<=\()~?/[^)]*(?=\))|(?<![\w.~}])(?:~|[A-Za-z]:)?(?:[/\\][^/\\\s)]+)*[/\\](?=[^\s/\\])")
@@ -263,6 +265,7 @@ def without_other_values(text: str) -> str:
     """Return a text with parameters, and ``*`` for each later word that may be another value of the item.
 
     In ``Order {number} of Haas`` that is the name of the customer. Words in small letters, as in a message, are kept.
+    So is a label before the parameter, but not a number: in ``Take 4 of {part}?`` it may be an amount of the item.
     """
     found = PLACEHOLDER.search(text)
     if found is None:
@@ -272,7 +275,8 @@ def without_other_values(text: str) -> str:
         for word in text[found.end() :].split(" ")[1:]
     ]
     runs = [word for number, word in enumerate(words) if word != "*" or words[number - 1 : number] != ["*"]]
-    return " ".join([text[: found.end()] + text[found.end() :].split(" ")[0], *runs])
+    before = AMOUNT.sub("*", text[: found.start()])
+    return " ".join([before + found[0] + text[found.end() :].split(" ")[0], *runs])
 
 
 def _descriptions(

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from holo_tasks.compiler.answers import RecordedAnswer, answer_of, is_message_of_item
+from holo_tasks.scripts.values import read_values
 from tests.compiler.test_compile import compiled
-from tests.support.recorded_runs import Act, page, record
+from tests.support.recorded_runs import Act, page, record, sight_of
 
 GOAL = "Set the record AB-1207 to done, and store it."
 PAGE = page((20, 10, "Record AB-1207"), (20, 60, "open"), (120, 60, "done"), (20, 100, "Store"))
@@ -56,3 +58,58 @@ def test_known_dialogs_suffice_if_no_message_stays(tmp_path: Path, dialogs: dict
 )
 def test_the_model_is_asked_for_other_answers(tmp_path: Path, last: object, answer: str, goal: str) -> None:
     assert "ask_model" in made(tmp_path, last, answer, goal)
+
+
+def test_a_message_with_an_amount_of_the_item_shows_the_end(tmp_path: Path) -> None:
+    """Without it only the button is gone, as after a failure. An amount of one digit has no parameter in texts."""
+    stored = page((20, 10, "Record AB-1207"), (20, 60, "open"), (20, 200, "Taken out: 4 of AB-1207"))
+    acts = [Act(PAGE, "done"), Act(CHOSEN, "Store", element={"role": "button", "name": "Store", "dialogs": "0"})]
+    trace = record(tmp_path, "one", GOAL, acts, stored, "done")
+    text = compiled(tmp_path, trace, params=("number=AB-1207",))[2]
+    assert "message: {line:" in text
+    assert "of ?{number}" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("{number} was stored", True),
+        ("{number} is renewed until {date}", True),
+        ("{number} stored", True),
+        ("{number} due", False),
+        ("{number} Anna Weber", False),
+        ("{number}", False),
+        ("Record {number} was stored", True),
+    ],
+)
+def test_a_message_may_begin_with_the_item(text: str, is_one: bool) -> None:
+    assert is_message_of_item(text) is is_one
+
+
+@pytest.mark.parametrize(
+    ("recorded", "shown", "is_same"),
+    [
+        ("Removed 3 rows", "Removed 12 rows", True),
+        ("Removed 3 rows", "Removed 0 rows", False),
+        ("Removed 3 rows", "Removed 0.5 rows", True),
+        ("Stored with 0 errors", "Stored with 0 errors", True),
+        ("Stored with 0 errors", "Stored with 2 errors", False),
+        ("Stored in 0 s", "Stored in 4 s", True),
+        ("Stored in 3 s", "Stored in 0 s", True),
+        ("Stored as S-10", "Stored as S-0", True),
+        ("Rows removed: 3", "Rows removed: 0", False),
+    ],
+)
+def test_nothing_and_something_are_different_messages(recorded: str, shown: str, is_same: bool) -> None:
+    at_end = RecordedAnswer(recorded, sight_of(page((20, 200, recorded))), {})
+    reads = answer_of([at_end], befores=[sight_of(page((20, 10, "Ready")))]).reads
+    assert reads
+    assert (read_values(reads, sight_of(page((20, 200, shown))), {}) is not None) is is_same
+
+
+def test_a_message_about_the_item_is_required_on_a_new_screen(tmp_path: Path) -> None:
+    """A failure may lead to the same screen, with another message."""
+    listed = page((20, 10, "ALL RECORDS"), (20, 60, "AB-1207"), (20, 100, "CD-3391"), (20, 200, "AB-1207 was stored"))
+    text = made(tmp_path, listed)
+    assert "ALL RECORDS" in text
+    assert "'{number} was stored'" in text

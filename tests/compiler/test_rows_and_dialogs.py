@@ -577,6 +577,9 @@ def test_a_value_that_was_only_pressed_becomes_a_parameter(tmp_path: Path) -> No
         ("Invoice {number} is locked", "Invoice {number} is locked"),
         ("Edit {number}/2026", "Edit {number}/2026"),
         ("No Parameter Here", "No Parameter Here"),
+        ("Take 4 of {part}?", "Take * of {part}?"),
+        ("Pay 12.50 for {part}?", "Pay * for {part}?"),
+        ("Room B4 of {part}", "Room B4 of {part}"),
     ],
 )
 def test_a_later_word_with_a_capital_or_a_digit_may_be_another_value(title: str, kept: str) -> None:
