@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from holo_tasks.core.elements.elements import TEXTS, Element, ElementTree
-from holo_tasks.core.elements.open_lists import EDITABLE
+from holo_tasks.core.elements.elements import EDITABLE, TEXTS, Element, ElementTree
 from holo_tasks.core.texts.failure_words import says_failure
 from holo_tasks.core.texts.typed_text import quoted
 from holo_tasks.scripts.values import Value, label_of

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.elements.elements import SHOWING, Element, ElementTree
-from holo_tasks.core.elements.typed_field import EDITABLE
+from holo_tasks.core.elements.elements import EDITABLE, SHOWING, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box, Size
 from holo_tasks.scripts.late_texts import NOT_TYPED
 from holo_tasks.scripts.playbook import parse_playbook

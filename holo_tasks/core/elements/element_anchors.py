@@ -7,8 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from holo_tasks.core.elements.calendar_days import day_of
-from holo_tasks.core.elements.elements import CELLS, LISTS, READ_ONLY, TEXTS, Element, ElementTree, in_rows, is_level
-from holo_tasks.core.elements.typed_field import EDITABLE
+from holo_tasks.core.elements.elements import (
+    CELLS,
+    EDITABLE,
+    LISTS,
+    READ_ONLY,
+    TEXTS,
+    Element,
+    ElementTree,
+    in_rows,
+    is_level,
+)
 from holo_tasks.core.screen.geometry import Box
 
 TWO_STATES = frozenset({"check box", "radio button", "toggle button", "switch", "check menu item", "radio menu item"})

@@ -17,7 +17,7 @@ from holo_tasks.core.elements.matching_names import best_named
 from holo_tasks.core.elements.role_names import role_of
 from holo_tasks.core.screen.geometry import Box, Point
 
-SHOWING, FOCUSED, ACTIVE, READ_ONLY = "showing", "focused", "active", "read only"
+SHOWING, FOCUSED, ACTIVE, READ_ONLY, EDITABLE = "showing", "focused", "active", "read only", "editable"
 CURRENT = frozenset({"tab", "cell", "row", "list item", "tree item"})
 """Roles of entries. A list may mark its current entry as focused."""
 FOCUSABLE, MODAL = "focusable", "modal"

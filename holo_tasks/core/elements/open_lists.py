@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holo_tasks.core.elements.elements import FOCUSED, Element, ElementTree
+from holo_tasks.core.elements.elements import EDITABLE, FOCUSED, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 
 OPTIONS = frozenset({"list item", "menu item", "tree item"})
 """Roles of options in the open list of a field."""
 LISTS = frozenset({"list", "menu", "popup menu", "tree"})
-EDITABLE, EXPANDED = "editable", "expanded"
+EXPANDED = "expanded"
 COMPLETES = frozenset({"supports autocompletion", "has popup", EXPANDED})
 """States of fields that may offer a list."""
 COMBO_BOX = "combo box"

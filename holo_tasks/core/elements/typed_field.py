@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from holo_tasks.core.elements.elements import FOCUSED, PLACE_NAME, READ_ONLY, Element, ElementTree
-from holo_tasks.core.elements.open_lists import COMBO_BOX, EDITABLE, EXPANDED, keyboard_field
+from holo_tasks.core.elements.elements import EDITABLE, FOCUSED, PLACE_NAME, READ_ONLY, Element, ElementTree
+from holo_tasks.core.elements.open_lists import COMBO_BOX, EXPANDED, keyboard_field
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.input.pressed_elements import FIELD, hit_by
 

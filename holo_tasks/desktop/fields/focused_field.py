@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from holo_tasks.core.elements.elements import ACTIVE, FOCUSED, Application, Element, ElementTree
+from holo_tasks.core.elements.elements import ACTIVE, EDITABLE, FOCUSED, READ_ONLY, Application, Element, ElementTree
 from holo_tasks.core.elements.open_lists import OPTIONS, field_of_list
 from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.programs import Owner, is_viewer
@@ -35,7 +35,7 @@ Kind = Literal["field", "segment", "cell", "edited cell", "document", "terminal"
 * ``unknown``: none of these for certain, or no tree in time.
 """
 
-EDITABLE, READ_ONLY, MANAGES = "editable", "read only", "manages descendants"
+MANAGES = "manages descendants"
 SPIN_BUTTON = "spin button"
 OFFICE, GNUMERIC = "soffice", "gnumeric"
 SHEETS = frozenset({"soffice.bin", "gnumeric"})
