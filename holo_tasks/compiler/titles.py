@@ -7,7 +7,14 @@ from typing import Any
 
 from holo_tasks.compiler.marks import SHORTEST
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
-from holo_tasks.compiler.targets import FOLDER, is_of_item, title_of_item, without_folder, without_other_values
+from holo_tasks.compiler.targets import (
+    CUT_PATH,
+    FOLDER,
+    is_of_item,
+    title_of_item,
+    without_folder,
+    without_other_values,
+)
 from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fits_title, label_of
 from holo_tasks.vision.screen_text import Sight, matches
@@ -70,10 +77,16 @@ def with_titles(
             if is_new and title in earlier[0].windows:
                 continue
             was_there = pattern and shows_title(pattern, earlier[0], values)
-            condition = {"window": pattern} if pattern and not (was_there and is_new) else FOLDER.sub("*", one)
+            condition = {"window": pattern} if pattern and not (was_there and is_new) else _without_path(one)
         if condition not in found:
             found.append(condition)
     return found
+
+
+def _without_path(text: str) -> str:
+    """Return a text with ``*`` for the folder of a file, and for the last part of a path that may have been cut off."""
+    short = CUT_PATH.sub("*", text)
+    return FOLDER.sub("*", short if any(map(str.isalpha, short)) else text)
 
 
 def shows_title(pattern: str, picture: Picture, values: Mapping[str, Value]) -> bool:

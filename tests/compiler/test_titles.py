@@ -110,7 +110,14 @@ def test_a_press_without_any_effect_is_still_left_to_the_model(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("message", "required"),
-    [("Saved '/home/ann/library.bib'.", "Saved '*library.bib'."), ("Saved and/or stored", "Saved and/or stored")],
+    [
+        ("Saved '/home/ann/library.bib'.", "Saved '*library.bib'."),
+        ("Saved '/home/ann/libr", "Saved '*"),
+        ("/home/ann/libr", "*libr"),
+        ("Saved /home/{clerk}", "Saved *{clerk}"),
+        ("Saved in room /4", "Saved in room *4"),
+        ("Saved and/or stored", "Saved and/or stored"),
+    ],
 )
 def test_the_folder_of_a_file_in_a_message_is_not_required(message: str, required: str) -> None:
     shown = Picture("", Box.whole(SIZE), SIZE, windows=(LIST,)), Sight((), SIZE)
