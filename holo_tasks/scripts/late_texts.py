@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.elements.elements import Element
@@ -18,6 +19,9 @@ NOT_TYPED = "Nothing changed on the screen."
 """Said of a step that typed a text which left no trace."""
 SHORTEST = 4
 """Fewest characters of a text that is recognized on a picture."""
+PAUSE_S = 1.0
+"""Seconds that a program gets to show a typed text, before the text is typed again."""
+WAIT_FOR_TEXT = "Wait for the typed text."
 
 
 @dataclass
@@ -25,6 +29,19 @@ class LateTexts:
     """Compares the screen before a text was typed with later ones."""
 
     _before: Sight | None = None
+    _awaited: int | None = None
+
+    def wait(self, past: Sequence[Turn]) -> dict[str, Any] | None:
+        """Return a wait for a text that was typed and not seen, once for each typing; ``None`` otherwise."""
+        place = _missing(past)
+        if place is None or place == self._awaited:
+            return None
+        self._awaited = place
+        return {
+            "note": None,
+            "thought": WAIT_FOR_TEXT,
+            "tool_call": {"tool_name": "wait", "seconds": PAUSE_S},
+        }
 
     def aim(self, sight: Sight, past: Sequence[Turn]) -> None:
         """Keep the screen on which a text is about to be typed, unless the same text was typed and not seen yet."""
@@ -67,12 +84,17 @@ def _clicked(past: Sequence[Turn], sight: Sight) -> Box | None:
 
 
 def _appeared(text: str, place: Box | None, before: Sight, now: Sight) -> bool:
-    """Return whether the focused field took the text, or a text at the height of the last click is new and equal."""
+    """Return whether the focused field took the text, or an equal text is new at the height of the last click.
+
+    Without a click, as in a sheet that was entered by keys, one more text on the whole screen has to be equal.
+    """
     focused = None if now.elements is None else now.elements.focused()
     if focused is not None and focused.value:
         return focused.value == text and not _held(text, focused, before)
-    if place is None or len(text.strip()) < SHORTEST:
+    if len(text.strip()) < SHORTEST:
         return False
+    if place is None:
+        return _count(text, now) > _count(text, before)
     return _shows(text, place, now) and not _shows(text, place, before)
 
 
@@ -83,6 +105,10 @@ def _held(text: str, field: Element, before: Sight) -> bool:
     same = (each for each in before.elements.elements if is_same(field, each))
     was = next(same, None) or same_field_in(field, before.elements)
     return was is None or was.value == text
+
+
+def _count(text: str, sight: Sight) -> int:
+    return sum(matches(text, line.text) for line in sight.lines)
 
 
 def _shows(text: str, place: Box, sight: Sight) -> bool:

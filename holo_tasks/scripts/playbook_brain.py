@@ -118,7 +118,7 @@ class PlaybookBrain:
         """How often windows of other programs were put behind the program, and windows were brought into the screen."""
         self._view = IntoView(self.rules, values, [fill(label, values) for label in playbook.goals[goal].press_once])
         self._moves = False
-        """Whether the last step only changed the view."""
+        """Whether the last step only changed the view, or waited for a text."""
         self._probe: PlaybookBrain | None = None
         self._answer: tuple[Step, Decision] | None = None
         """The answer that is given as soon as the probe has found the effect."""
@@ -128,6 +128,8 @@ class PlaybookBrain:
         if self._answer is not None and self._probe is not None:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
+        if (wait := self._late_texts.wait(self._past)) is not None:
+            return self._apart_from_rules(wait, walk)
         sight, decision = await self._decided_in_view(walk)
         rule = self._rule_of(decision)
         if not decision.unmet and not (rule is not None and rule.anytime):
@@ -206,7 +208,7 @@ class PlaybookBrain:
     async def _moved(self, walk: Walk, decision: Decision, sight: Sight, gives_up: bool) -> Step | None:
         """Return a step that brings the targets or texts of the next step into view, or ``None``.
 
-        It is not kept among the earlier steps. A screen that may still be in motion is looked at once more before.
+        A screen that may still be in motion is looked at once more before.
         """
         if decision.action is not None or not (gives_up or (decision.lost and self._earlier.waits)):
             return None
@@ -214,8 +216,10 @@ class PlaybookBrain:
         if misfit is None:
             return None
         move = await asyncio.to_thread(self._view.move, misfit, sight, gives_up, _picture(walk))
-        if move is None:
-            return None
+        return None if move is None else self._apart_from_rules(move, walk)
+
+    def _apart_from_rules(self, move: Mapping[str, object], walk: Walk) -> Step:
+        """Return a step that is not kept among the earlier steps."""
         self.intent, self._moves = Intent(), True
         step = Step.model_validate(move)
         self._outcomes.remember(step, walk)

@@ -29,9 +29,9 @@ def screen(*more: tuple[str, int], focused: str | None = None) -> Sight:
     return Sight(lines, Size(1000, 1000), elements=ElementTree((element,)))
 
 
-def typed_in_vain(before: Sight, *, withheld: bool) -> PlaybookBrain:
+def typed_in_vain(before: Sight, *, withheld: bool, steps: str = STEPS) -> PlaybookBrain:
     """Return a playbook that has typed a text in vain. It may have been stopped at the second try."""
-    brain = PlaybookBrain(parse_playbook(STEPS), "store", {}, ScreenReader())
+    brain = PlaybookBrain(parse_playbook(steps), "store", {}, ScreenReader())
     for told in ("", NOT_TYPED, *([CHANGED] if withheld else [])):
         decision = brain._without_needless_clicks(before)
         call = dict(decision.step["tool_call"])
@@ -65,6 +65,36 @@ def test_a_text_that_is_shown_late_is_not_typed_again(late: Sight, withheld: boo
 def test_a_text_that_did_not_arrive_is_typed_again(sight: Sight) -> None:
     brain = typed_in_vain(screen(("mem:.", 41)), withheld=False)
     assert next_call(brain, sight) == ("write", "file:north")
+
+
+STEPS_BY_KEYS = (
+    "{name: x, goals: {store: {steps: [{hotkey: [down]}, {write: {text: 'file:north'}}, {click: Ok}, {answer: y}]}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("now", "call"),
+    [
+        (screen(("file:north", 141)), ("click", "Ok")),
+        (screen(("file:north", 41), ("file:north", 141)), ("click", "Ok")),
+        (screen(("file:north", 41)), ("write", "file:north")),
+    ],
+    ids=["new", "one more", "as before"],
+)
+def test_a_text_that_a_sheet_shows_late_is_not_typed_again(now: Sight, call: tuple[str, str]) -> None:
+    before = screen(*([("file:north", 41)] if call[0] == "write" or len(now.lines) > 3 else []))
+    assert next_call(typed_in_vain(before, withheld=False, steps=STEPS_BY_KEYS), now) == call
+
+
+def test_the_playbook_waits_once_before_it_types_again() -> None:
+    brain = typed_in_vain(screen(), withheld=False)
+    wait = brain._late_texts.wait(brain._past)
+    assert wait is not None
+    assert wait["tool_call"]["tool_name"] == "wait"
+    assert brain._late_texts.wait(brain._past) is None
+    seen = typed_in_vain(screen(), withheld=False)
+    seen._past[-1] = replace(seen._past[-1], failed=False)
+    assert seen._late_texts.wait(seen._past) is None
 
 
 def form(focused: str, *, top: int = 38, **values: str) -> Sight:
