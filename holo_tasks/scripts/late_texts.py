@@ -31,6 +31,10 @@ class LateTexts:
     _before: Sight | None = None
     _awaited: int | None = None
 
+    def is_missing(self, past: Sequence[Turn]) -> bool:
+        """Return whether a text was typed and not seen yet."""
+        return _missing(past) is not None
+
     def wait(self, past: Sequence[Turn]) -> dict[str, Any] | None:
         """Return a wait for a text that was typed and not seen, once for each typing; ``None`` otherwise."""
         place = _missing(past)
@@ -91,10 +95,10 @@ def _appeared(text: str, place: Box | None, before: Sight, now: Sight) -> bool:
     focused = None if now.elements is None else now.elements.focused()
     if focused is not None and focused.value:
         return focused.value == text and not _held(text, focused, before)
-    if len(text.strip()) < SHORTEST:
-        return False
     if place is None:
         return _count(text, now) > _count(text, before)
+    if len(text.strip()) < SHORTEST:
+        return False
     return _shows(text, place, now) and not _shows(text, place, before)
 
 
@@ -108,7 +112,9 @@ def _held(text: str, field: Element, before: Sight) -> bool:
 
 
 def _count(text: str, sight: Sight) -> int:
-    return sum(matches(text, line.text) for line in sight.lines)
+    """Return how many lines of a screen are a text. A short one has to be equal."""
+    is_short = len(text.strip()) < SHORTEST
+    return sum(line.text.strip() == text.strip() if is_short else matches(text, line.text) for line in sight.lines)
 
 
 def _shows(text: str, place: Box, sight: Sight) -> bool:

@@ -166,7 +166,7 @@ class PlaybookBrain:
             self._old = await asyncio.to_thread(self._read_before, decision, sight)
             await asyncio.to_thread(self._searched.aim, rule, sight)
             await asyncio.to_thread(self._messages.aim, rule, sight)
-        self._late_texts.aim(sight, self._past)
+        self._late_texts.aim(self._reader.with_texts(sight, walk), self._past)
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)
@@ -247,15 +247,16 @@ class PlaybookBrain:
     async def _decided(self, walk: Walk) -> tuple[Sight, Decision]:
         """Return the sight and the decision of the rules.
 
-        The accessibility tree alone is enough for an action. Before the playbook waits or stops, the whole screen is
-        read.
+        The accessibility tree alone is enough for an action. Before the playbook waits or stops, and before it types a
+        text again, the whole screen is read.
         """
-        if ScreenNeeds.TEXT | ScreenNeeds.ELEMENTS in self._needs:
+        is_missing = self._late_texts.is_missing(self._past)
+        if ScreenNeeds.TEXT | ScreenNeeds.ELEMENTS in self._needs and not is_missing:
             sight = await self._reader.sight(walk, self._needs, reported=True)
             decision = await asyncio.to_thread(self._without_needless_clicks, sight)
             if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
                 return sight, decision
-        sight = await self.look(walk)
+        sight = await self.look(walk, ScreenNeeds.TEXT if is_missing else None)
         return sight, await asyncio.to_thread(self._without_needless_clicks, sight)  # it may run OCR on an element
 
     def _has_keyboard_elsewhere(self, decision: Decision, sight: Sight) -> bool:

@@ -107,6 +107,11 @@ class ScreenReader:
             sight = replace(sight, state="" if state is None else state.name)
         return replace(sight, windows=titles_on(seen.frame, seen.shot.region))
 
+    def with_texts(self, sight: Sight, walk: Walk) -> Sight:
+        """Return a sight of the newest screen whose texts are read by OCR when something asks for them."""
+        is_unread = isinstance(sight.lines, tuple) and not sight.lines
+        return replace(sight, lines=self._later(walk.seen).lines) if is_unread and walk.seen is not None else sight
+
     async def _sight(self, walk: Walk, seen: NewestScreen, needs: ScreenNeeds, *, reported: bool) -> Sight:
         elements = _elements(walk) if ScreenNeeds.ELEMENTS in needs else None
         tree = None if elements is None else await elements.read_for_action()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -84,6 +86,30 @@ STEPS_BY_KEYS = (
 def test_a_text_that_a_sheet_shows_late_is_not_typed_again(now: Sight, call: tuple[str, str]) -> None:
     before = screen(*([("file:north", 41)] if call[0] == "write" or len(now.lines) > 3 else []))
     assert next_call(typed_in_vain(before, withheld=False, steps=STEPS_BY_KEYS), now) == call
+
+
+def test_a_short_text_in_a_sheet_has_to_be_equal() -> None:
+    steps = STEPS_BY_KEYS.replace("file:north", "12")
+    for late, call in (("12", ("click", "Ok")), ("120", ("write", "12"))):
+        assert next_call(typed_in_vain(screen(), withheld=False, steps=steps), screen((late, 141))) == call
+
+
+def test_the_texts_of_a_screen_of_elements_are_read_when_they_are_asked_for() -> None:
+    class Recorded(ScreenReader):
+        def _read(self, seen: Any, region: Box | None) -> Sight:
+            reads.append(seen)
+            return screen(("file:north", 41))
+
+    reads: list[Any] = []
+    whole, picture = SimpleNamespace(area=Size(1000, 1000), region=None), SimpleNamespace(rgb=b"")
+    seen = SimpleNamespace(shot=whole, frame=picture, redacted=picture)
+    walk: Any = SimpleNamespace(seen=seen)
+    unread = Sight((), Size(1000, 1000))
+    found = Recorded().with_texts(unread, walk)
+    assert not reads
+    assert "file:north" in [line.text for line in found.lines]
+    assert reads == [seen]
+    assert Recorded().with_texts(screen(), walk) == screen()
 
 
 def test_the_playbook_waits_once_before_it_types_again() -> None:
