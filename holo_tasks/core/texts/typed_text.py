@@ -164,13 +164,16 @@ def compare(write: Write, before: str, held: str, *, in_cell: bool = False, othe
 def compare_choice(write: Write, before: str, held: str) -> Kind:
     """Return the relation of the chosen entry of a list to the typed text. The first letters of an entry choose it.
 
-    One letter several times goes from entry to entry.
+    A list without ``Net 3`` chooses ``Net 30``. One letter several times goes from entry to entry.
     """
     forms = [each.casefold() for each in _forms(write.text)]
     if is_unreadable(held) or is_unreadable(before) or any(len(set(each)) == 1 for each in forms):
         return "unread"
-    if any(plain(held).casefold().startswith(each) for each in forms):
+    entry = plain(held).casefold()
+    if entry in forms:
         return "exact"
+    if any(entry.startswith(each) for each in forms):
+        return "completed"
     return "lost" if held == before else "another"
 
 
