@@ -267,8 +267,8 @@ def _around(text: str, values: Mapping[str, Value]) -> str:
     return _varying(templated(text, values)) if text.strip() else " ?" if text else ""
 
 
-_VARIES = re.compile(r"\{[a-z_][a-z0-9_]*(?::[^{}]+)?\}|\d(?:[\d.,' ]*\d)?")
-"""A value of the item, or a number."""
+_VARIES = re.compile(r"\{[a-z_][a-z0-9_]*(?::[^{}]+)?\}|\d(?:[.,' ]?\d)*")
+"""A value of the item, or a number. ``3, 0`` are two numbers."""
 
 
 def _varying(text: str) -> str:
@@ -285,10 +285,11 @@ def _other_number(text: str, number: re.Match[str]) -> str:
     """Return a pattern for a number that may differ. Nothing and something are different messages.
 
     ``Removed 0 rows`` is a failure where 3 rows were removed, and so is ``Stored, 2 errors`` where 0 were recorded. The
-    0 of a duration or a number such as S-0 may differ.
+    0 of a date, a time, a duration or a number such as S-0 may differ.
     """
     before, after = text[: number.start()][-1:], text[number.end() :][:1]
-    is_free = before.strip("(: ") or after.isalnum() or _MOMENT.match(text, number.start())
+    moments = (found.span() for found in _MOMENT.finditer(text))
+    is_free = before.strip("(: ") or after.isalnum() or any(start <= number.start() < end for start, end in moments)
     if not is_free and set(number[0]) == {"0"}:
         return "0+"
     return ("" if is_free else r"(?!0+(?![.,]?\d))") + r"\d[\d.,' ]*"

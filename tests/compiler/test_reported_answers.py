@@ -98,6 +98,10 @@ def test_a_message_may_begin_with_the_item(text: str, is_one: bool) -> None:
         ("Stored in 3 s", "Stored in 0 s", True),
         ("Stored as S-10", "Stored as S-0", True),
         ("Rows removed: 3", "Rows removed: 0", False),
+        ("Saved S-12 at 10:00", "Saved S-13 at 10:05", True),
+        ("Saved S-12 at 10:05", "Saved S-13 at 11:00", True),
+        ("Imported: 3, 0 errors", "Imported: 12, 0 errors", True),
+        ("Imported: 3, 0 errors", "Imported: 12, 2 errors", False),
     ],
 )
 def test_nothing_and_something_are_different_messages(recorded: str, shown: str, is_same: bool) -> None:
