@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from holo_tasks.core.elements.elements import EDITABLE, FOCUSED, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 
-OPTIONS = frozenset({"list item", "menu item", "tree item"})
+MENU_ITEM = "menu item"
+OPTIONS = frozenset({"list item", MENU_ITEM, "tree item"})
 """Roles of options in the open list of a field."""
-LISTS = frozenset({"list", "menu", "popup menu", "tree"})
+LISTS = frozenset({"list", "tree"})
 EXPANDED = "expanded"
 COMPLETES = frozenset({"supports autocompletion", "has popup", EXPANDED})
 """States of fields that may offer a list."""
@@ -53,6 +54,8 @@ def _candidates(tree: ElementTree, focused: Sequence[Element]) -> Iterator[list[
     here = [each for each in fields if tree.window_of(each).id in windows]
     yield [each for each in here if EXPANDED in each.states]
     yield [each for each in here if any(_is_open_combo_box(above) for above in tree.ancestors(each))]
+    if any(each.role == MENU_ITEM for each in focused):
+        return  # an open menu beside a field has the keyboard
     lists = [up.box for each in focused for up in tree.ancestors(each)[:2] if up.role in LISTS]
     yield [each for each in here if COMPLETES & each.states and any(_is_close(each.box, box) for box in lists)]
     if all(_holds_a_list_only(tree, window) for window in windows):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holo_tasks.core.elements.elements import ACTIVE, Element
@@ -70,6 +72,22 @@ def test_a_field_keeps_the_keyboard_beside_a_window_with_its_list_only(
         elements.append(element("button", "OK", LIST, "focusable", parent=2))
     tree = tree_of(*elements)
     assert (keyboard_field(tree) == tree.elements[1]) is is_field
+
+
+@pytest.mark.parametrize("own_window", [True, False])
+def test_an_open_menu_beside_a_field_has_the_keyboard(own_window: bool) -> None:
+    """Its keys are the letters of its items, so a text typed there would choose one."""
+    menu = Box(100, 118, 198, 145)
+    field = element("text field", "Fruit", Box(100, 100, 190, 25), *COMPLETES)
+    elements = [window(WHOLE), focused(field) if own_window else field]
+    if own_window:
+        elements = [element("window", "Page", WHOLE), *elements[1:], element("window", "", menu, ACTIVE)]
+    elements += [element("menu", "", menu, parent=len(elements) - 1 if own_window else 0)]
+    elements += [focused(element("menu item", "Cut", menu, parent=len(elements) - 1))]
+    tree = tree_of(*elements)
+    if own_window:
+        tree = replace(tree, elements=tuple(replace(each, parent=-1) if each.id == 2 else each for each in tree.elements))
+    assert keyboard_field(tree) == tree.elements[-1]
 
 
 def test_only_a_field_that_may_offer_a_list_is_waited_for() -> None:
