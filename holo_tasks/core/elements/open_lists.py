@@ -47,6 +47,12 @@ def offers_list(element: Element | None) -> bool:
     return element is not None and (element.role == COMBO_BOX or not COMPLETES.isdisjoint(element.states))
 
 
+def is_near_list_only(tree: ElementTree, field: Element) -> bool:
+    """Say whether a field is related to a list by its place alone. The list may have the keyboard itself."""
+    has_list = any(_is_open_combo_box(above) for above in tree.ancestors(field))
+    return not has_list and field.states.isdisjoint((EXPANDED, FOCUSED))
+
+
 def _candidates(tree: ElementTree, focused: Sequence[Element]) -> Iterator[list[Element]]:
     """Yield groups of fields. The list belongs to a field of the first group that has any."""
     fields = [each for each in tree.elements if EDITABLE in each.states and each.on_screen]
