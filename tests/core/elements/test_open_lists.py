@@ -86,7 +86,9 @@ def test_an_open_menu_beside_a_field_has_the_keyboard(own_window: bool) -> None:
     elements += [focused(element("menu item", "Cut", menu, parent=len(elements) - 1))]
     tree = tree_of(*elements)
     if own_window:
-        tree = replace(tree, elements=tuple(replace(each, parent=-1) if each.id == 2 else each for each in tree.elements))
+        tree = replace(
+            tree, elements=tuple(replace(each, parent=-1) if each.id == 2 else each for each in tree.elements)
+        )
     assert keyboard_field(tree) == tree.elements[-1]
 
 
