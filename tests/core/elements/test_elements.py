@@ -107,34 +107,6 @@ def test_a_field_in_a_later_layer_of_a_page_is_pressed(
     assert alone.name == "Open", "the layer has no control there"
 
 
-@pytest.mark.parametrize(
-    ("layer", "role", "state", "pressed"),
-    [
-        pytest.param(Box(50, 50, 340, 200), "section", FOCUSED, "Contact", id="a dialog partly over a table"),
-        pytest.param(Box(50, 50, 340, 200), "section", "enabled", "Open", id="a part without the keyboard"),
-        pytest.param(Box(50, 50, 340, 250), "section", FOCUSED, "Open", id="contents that scroll below a bar"),
-        pytest.param(Box(50, 50, 340, 200), "row", FOCUSED, "Open", id="a row that scrolls below the headings"),
-    ],
-)
-def test_a_layer_at_the_side_of_a_part_is_over_it_if_it_has_the_keyboard(
-    layer: Box, role: str, state: str, pressed: str
-) -> None:
-    tree = ElementTree(
-        (
-            element(0, "window", "Orders", Box(0, 0, 400, 300), -1, ACTIVE),
-            element(1, "document", "Orders", Box(0, 0, 400, 300)),
-            element(2, "section", "", Box(0, 0, 380, 150), 1),
-            element(3, "cell", "Open", Box(100, 110, 60, 20), 2),
-            element(4, role, "", layer, 1),
-            element(5, "text field", "Contact", Box(60, 100, 180, 40), 4),
-            element(6, "text field", "Order", Box(60, 60, 180, 30), 4, state),
-        )
-    )
-    found = tree.at(Point(120, 120))
-    assert found is not None
-    assert found.name == pressed
-
-
 @pytest.mark.parametrize(("parent", "is_bar"), [(0, True), (1, False)])
 def test_a_message_of_a_page_over_a_bar_of_the_browser_makes_no_dialog_of_the_bar(parent: int, is_bar: bool) -> None:
     """A bar over a dialog of the page itself is a dialog."""
