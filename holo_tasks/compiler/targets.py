@@ -253,14 +253,19 @@ def title_of_item(title: str, values: Mapping[str, Value]) -> str:
 
 
 def without_folder(title: str) -> str:
-    """Return a title with ``*`` for the folder of a file.
+    """Return a title with ``*`` for the folder of a file. An item's value in the folder is kept.
 
     A path is the folder alone if another part of the title names the file, as in ``a.ctd - /home/ann - CherryTree``.
     """
     parts = TITLE_PARTS.split(title)
     if any(FILE.search(part) and not PATH.match(part) for part in parts):
-        parts = ["*" if PATH.match(part) else part for part in parts]
-    return FOLDER.sub("*", "".join(parts))
+        parts = [_values_in(part) if PATH.match(part) else part for part in parts]
+    return FOLDER.sub(lambda found: _values_in(found[0]), "".join(parts))
+
+
+def _values_in(folder: str) -> str:
+    """Return ``*`` for a folder, with its placeholders between: another item's file may have the same name."""
+    return "*".join(["", *(found[0] for found in PLACEHOLDER.finditer(folder)), ""])
 
 
 def without_other_values(text: str) -> str:

@@ -7,14 +7,7 @@ from typing import Any
 
 from holo_tasks.compiler.marks import SHORTEST
 from holo_tasks.compiler.recording import Picture, RecordedStep, Recording
-from holo_tasks.compiler.targets import (
-    CUT_PATH,
-    FOLDER,
-    is_of_item,
-    title_of_item,
-    without_folder,
-    without_other_values,
-)
+from holo_tasks.compiler.targets import CUT_PATH, is_of_item, title_of_item, without_folder, without_other_values
 from holo_tasks.core.screen.window_titles import CUT
 from holo_tasks.scripts.values import PLACEHOLDER, Value, fits_title, label_of
 from holo_tasks.vision.screen_text import Sight, matches
@@ -86,7 +79,7 @@ def with_titles(
 def _without_path(text: str) -> str:
     """Return a text with ``*`` for the folder of a file, and for the last part of a path that may have been cut off."""
     short = CUT_PATH.sub("*", text)
-    return FOLDER.sub("*", short if any(map(str.isalpha, short)) else text)
+    return without_folder(short if any(map(str.isalpha, short)) else text)
 
 
 def shows_title(pattern: str, picture: Picture, values: Mapping[str, Value]) -> bool:
@@ -127,7 +120,7 @@ def _window_title(title: str, values: Mapping[str, Value], private: Collection[s
     """Return a title with parameters. Returns an empty string if it cannot be a pattern or has a value of an item."""
     if PATTERN & {*title}:
         return ""
-    words = title_of_item(without_folder(title), values).split(" ")
+    words = title_of_item(title, values).split(" ")
     pattern = without_other_values(" ".join("*" if _may_differ(word, values) else word for word in words))
     has_words = PLACEHOLDER.search(pattern) or any(map(str.isalpha, pattern))
     return pattern if has_words and not is_of_item(pattern, private) else ""

@@ -167,6 +167,8 @@ def test_title_of_a_dialog_has_no_port(title: str, pattern: str) -> None:
         ("/home/ann/books - library 5.2", "*books - library 5.2"),  # the last word may be the file
         ("Order {order}/2026", "Order {order}/2026"),
         ("Read and/or write", "Read and/or write"),
+        ("/work/{order}/scan.pdf - Viewer", "*{order}*scan.pdf - Viewer"),  # another item's scan has the same name
+        ("scan.pdf - /work/{order}/in - Viewer", "scan.pdf - *{order}* - Viewer"),
     ],
 )
 def test_container_of_a_target_has_no_folder(title: str, pattern: str) -> None:

@@ -214,8 +214,7 @@ class ElementTree:
     def _is_in_layer_over(self, control: Element, found: Element) -> bool:
         """Return whether a later part of a page with a control covers the page, or lies over the part of an element.
 
-        A page draws the later of two parts over the other. Contents that scroll below a bar reach an edge of a part
-        that contains both. A layer that is only partly over the other part has the keyboard.
+        Scrolled contents reach an edge of a part around both. A layer partly over the other part has the keyboard.
         """
         below, over = [found, *self.ancestors(found)], [control, *self.ancestors(control)]
         places = {each.id: place for place, each in enumerate(below)}
@@ -224,8 +223,8 @@ class ElementTree:
         if not (height and 0 < common <= page):
             return False
         part, layer, whole = below[common - 1].box, over[height - 1].box, below[page].box
-        around = (whole, *(each.box for each in below[common:page] if each.box.encloses(part)))
-        floats = part.encloses(found.box) and all(box.top < layer.top and layer.bottom < box.bottom for box in around)
+        both = (whole, *(each.box for each in below[common:page] if each.box.encloses(part)))
+        floats = part.encloses(found.box) and all(box.top < layer.top and layer.bottom < box.bottom for box in both)
         held = floats and any(FOCUSED in each.states for each in self.below(over[height - 1]))
         return part.encloses(layer) or layer.encloses(whole) or (held and over[height - 1].role not in ROWS)
 
@@ -262,7 +261,8 @@ class ElementTree:
     @cached_property
     def _empty_windows(self) -> frozenset[int]:
         """The ids of the windows without a name and without elements."""
-        return frozenset(one.id for one in self.elements if one.parent < 0 and not (one.name or one.id in self._children))
+        tops = (each for each in self.elements if each.parent < 0)
+        return frozenset(each.id for each in tops if not (each.name or each.id in self._children))
 
     def _open_option_at(self, point: Point, over: Mapping[int, int]) -> Element | None:
         """Return the option at a point in the open list of a combo box. A page draws it over its other elements.
