@@ -73,6 +73,7 @@ def test_a_message_that_was_there_or_a_word_of_the_item_is_none() -> None:
         *("The supplier could not be saved due to errors.", "Payment failed", "Access denied: Permission denied"),
         *("Changed successfully? Error 12", "Cannot write the file", "The date is invalid", "File wasn't saved."),
         *("M-1006 was not renewed: the ledger is locked", "Service of D-1 could not be booked", "It was not shipped."),
+        *("The file can't be opened", "Order 12 can’t be shipped", "The change could not be undone"),
         *("Der Eintrag konnte nicht gespeichert werden", "Ungültiges Datum", "Speichern fehlgeschlagen"),
         *("Échec de la connexion", "No se pudo guardar", "Impossibile salvare", "Opslaan is mislukt"),
         *("Não foi possível salvar", "Nie można zapisać pliku", "Accès refusé"),
@@ -143,6 +144,7 @@ def test_words_of_a_success_may_say_that_nothing_was_done(text: str) -> None:
         *("Saved no. 12", "Created: none, updated: 5", "Nothing Compares was played"),
         *("Zamówienie zostało anulowane", "The draft was discarded", "The step was skipped"),
         *("The bill was not printed yet", "The order is not paid", "Was not counted in the total"),
+        *("Delete AB-12? This cannot be undone.", "This action can't be reversed", "It can not be undone."),
     ],
 )
 def test_words_of_a_success_say_that_it_was_done(text: str) -> None:

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _FAILS: Mapping[str, str] = {
-    "en": r"failed( to)?|failure|errors?|cannot|unable to|(could|can|did|was|were|has|have|is|are)( ?not|n.t) (be )?"
+    "en": r"failed( to)?|failure|errors?|can(not| not|\Wt)(?! be (undone|reversed|reverted)\b)|unable to|"
+    r"(could|did|was|were|has|have|is|are)( ?not|n.t) (be )?"
     r"(been )?(save|store|sen[dt]|find|found|open|written|write|creat|chang|updat|delet|complet|execut|accept|allow|"
     r"valid|possible|mov|cop|exist)\w*|invalid|"
-    r"(could|can)( ?not|n.t) be \w+(ed|en|ne|id|nt)|"
+    r"could( ?not|n.t) be \w+(ed|en|ne|id|nt)|"
     r"((was|were)( not|n.t)|(has|have|had) not been) \w+ed(?= *([.,:;!(]|$|because|due to))|"
     r"could(n.t| not) (be )?(reach|connect|read|appl|add|insert|record|process)\w*|"
     r"(access|permission) denied|no such|aborted|exception|already exists?|duplicate (entry|key|value|record)|"
