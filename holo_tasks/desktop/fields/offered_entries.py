@@ -38,7 +38,7 @@ class OfferedEntries:
         self._focused.read()
         tree = self._focused.tree
         field = None if tree is None else keyboard_field(tree)
-        if field is None or not offers_list(field):
+        if tree is None or field is None or not offers_list(tree, field):
             return
         until = time.monotonic() + MOST_S
         before, settled = self._fields.look(last_event_ns)
