@@ -71,12 +71,18 @@ class CellCheck:
         """Return whether several cells were drawn anew.
 
         The frame around one cell may reach over its neighbors, as the pulsing frame of the current day in a calendar.
+        It does not reach their middles.
         """
         changed = self._probe.changed(before)
         drawn = [box for box in cells if any(box.intersects(each) for each in changed)]
         there = [each for each in changed if any(box.intersects(each) for box in drawn)]
-        framed = (box.grown(min(box.width, box.height) // 2) for box in drawn)
-        return len(drawn) > 1 and not any(all(frame.encloses(each) for each in there) for frame in framed)
+
+        def is_frame_of(cell: Box) -> bool:
+            frame = cell.grown(min(cell.width, cell.height) // 2)
+            others = [box.center for box in drawn if box != cell]
+            return all(frame.encloses(each) and not any(map(each.contains, others)) for each in there)
+
+        return len(drawn) > 1 and not any(map(is_frame_of, drawn))
 
     def _drawn(self, before: Pixels, cells: Cells) -> Cells:
         """Return the cells whose pixels have changed."""

@@ -33,7 +33,7 @@ class OfferedEntries:
     def await_entries(self, last_event_ns: int) -> None:
         """Return once the window stays the same for `REST_S`, if Enter may take an entry of a list.
 
-        Other windows do not count. A window that never settles has an animation, and is waited for only once.
+        Other windows do not count. A screen that never settles has an animation, and there is one wait only.
         """
         self._focused.read()
         tree = self._focused.tree

@@ -140,6 +140,14 @@ def test_the_frame_around_one_cell_is_no_selection(
     assert ("have selected cells" in grid.delete()) == is_refused
 
 
+@pytest.mark.parametrize("narrow", [Box(90, 20, 8, 20), Box(10, 40, 80, 9)])
+def test_a_selected_cell_beside_a_narrow_one_is_no_frame(narrow: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "PLACES", [Box(10, 20, 80, 20), narrow, Box(10, 60, 80, 20), Box(10, 80, 80, 20)])
+    grid = Grid()
+    monkeypatch.setattr(grid, "changed", lambda before: [Box.around([Box(10, 20, 80, 20), narrow])])
+    assert "have selected cells" in grid.delete()
+
+
 @pytest.mark.parametrize("late", [1, 3])
 def test_a_program_may_report_its_emptied_cells_late(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emptied_cells, "PATIENCE_S", 60.0)

@@ -10,7 +10,6 @@ from PIL import Image
 
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.desktop.fields import offered_entries
 from holo_tasks.desktop.fields.offered_entries import OfferedEntries
 from tests.support.element_trees import element, focused, tree_of, window
 
@@ -45,7 +44,7 @@ class Screen:
 
 
 def looks(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(offered_entries.time, "monotonic", lambda: screen.now)
+    monkeypatch.setattr("holo_tasks.desktop.fields.offered_entries.time.monotonic", lambda: screen.now)
     every: Any = screen
     OfferedEntries(every, every, every).await_entries(0)
     return screen.looks
