@@ -95,10 +95,8 @@ def test_a_label_of_a_dialog_may_be_in_the_table_behind_it_too(role: str) -> Non
     form.add("combo box", "New", Box(300, 240, 100, 22), over, "New")
     form.add("label", "Notice", Box(280, 20, 100, 20), form.panel)
     facts = form.facts("combo box", 0)
-    assert facts.get("right_of") == ("State" if role == "dialog" else None)
-    assert facts.get("below") == (None if role == "dialog" else "Notice")
-    if role == "dialog":
-        assert form.finds(Target(role="combo box", right_of="State")).top == 240
+    assert (facts.get("right_of"), facts.get("below")) == ("State", None)
+    assert form.finds(Target(role="combo box", right_of="State")).top == 240
 
 
 @pytest.mark.parametrize("group", ["", "Rating of the clerk"])
