@@ -42,7 +42,7 @@ from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
 from holo_tasks.compiler.searches import prompt_of, searched_once, searched_value
 from holo_tasks.compiler.step_words import in_words
-from holo_tasks.compiler.steps import is_empty_document, is_in_empty_cell, key_beside, key_of_row, target_of
+from holo_tasks.compiler.steps import is_in_empty_cell, key_beside, key_of_row, target_of
 from holo_tasks.compiler.targets import (
     Shown,
     has_cut_off_text,
@@ -286,7 +286,7 @@ class StepsBuilder(Builder):
     def _was_empty(self, step: RecordedStep, before: RecordedStep | None) -> bool:
         """Return whether a text was typed into an empty field, as far as the picture or the program tells."""
         if step.element.get("empty"):
-            return step.element.get("role") in FIELDS or is_empty_document(step.element)
+            return step.element.get("role") in FIELDS
         clicked = step if step.points else before
         if step.element.get("role") or clicked is None or not clicked.points or clicked.tool not in POINTING:
             return False

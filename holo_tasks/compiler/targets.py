@@ -59,7 +59,7 @@ PORT = re.compile(r"\b(localhost|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[A-Za-z][\w-]*):\d
 """An address with its port, as in the title of a page's message."""
 FOLDER = re.compile(r"(?<=\()~?/[^)]*(?=\))|(?<![\w.~}])(?:~|[A-Za-z]:)?(?:[/\\][^/\\\s)]+)*[/\\](?=[^\s/\\])")
 """The folder of a file in a title, in brackets or before the file's name. It differs between machines."""
-CUT_PATH = re.compile(r"(?<![\w.~}/\\])(?:~|[A-Za-z]:)?(?:[/\\][^/\\\s)]+)+[/\\][\w-]+(?=\W*$)")
+CUT_PATH = re.compile(r"(?<![\w.~}/\\])(?:~|[A-Za-z]:)?(?:[/\\][^/\\\s){}]+)+[/\\][\w-]+(?=\W*$)")
 """A path at the end of a text, whose last part has no ending. OCR may have cut the path off in a folder's name."""
 TITLE_PARTS, PATH = re.compile(r"( [-–—] )"), re.compile(r"(?:~|[A-Za-z]:)?[/\\]\S")
 FILE = re.compile(r"\w\.[A-Za-z]\w{0,4}")

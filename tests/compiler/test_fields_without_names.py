@@ -147,7 +147,7 @@ def test_the_empty_document_of_an_editor_is_a_target(tmp_path: Path) -> None:
     trace = record(tmp_path, "letter", "Write the letter.", acts, page((20, 10, "SENT")), "done")
     _, _, text = compiled(tmp_path, trace, params=("text=Two boxes are missing.",))
     assert "click: {role: document, name: Message body}" in text
-    assert "write: {text: '{text}', overwrite: true}" in text
+    assert "write: {text: '{text}'" in text
 
 
 @pytest.mark.parametrize(

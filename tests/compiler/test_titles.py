@@ -114,6 +114,7 @@ def test_a_press_without_any_effect_is_still_left_to_the_model(tmp_path: Path) -
         ("Saved '/home/ann/library.bib'.", "Saved '*library.bib'."),
         ("Saved '/home/ann/libr", "Saved '*"),
         ("/home/ann/libr", "*libr"),
+        ("Saved /work/{clerk}/libr", "Saved *{clerk}*libr"),
         ("Saved /home/{clerk}", "Saved *{clerk}"),
         ("Saved in room /4", "Saved in room *4"),
         ("Saved and/or stored", "Saved and/or stored"),
