@@ -11,12 +11,16 @@ from collections.abc import Iterator, Sequence
 from holo_tasks.core.elements.elements import EDITABLE, FOCUSED, Element, ElementTree
 from holo_tasks.core.screen.geometry import Box
 
-OPTIONS = frozenset({"list item", "menu item", "tree item"})
+MENU_ITEM = "menu item"
+OPTIONS = frozenset({"list item", MENU_ITEM, "tree item"})
 """Roles of options in the open list of a field."""
-LISTS = frozenset({"list", "menu", "popup menu", "tree"})
+LISTS = frozenset({"list", "tree"})
 EXPANDED = "expanded"
-COMPLETES = frozenset({"supports autocompletion", "has popup", EXPANDED})
+HAS_LIST = frozenset({"has popup", EXPANDED})
+COMPLETES = HAS_LIST | {"supports autocompletion"}
 """States of fields that may offer a list."""
+REMEMBERS = "gecko"
+"""The toolkit that reports `supports autocompletion` for every field whose texts it remembers."""
 COMBO_BOX = "combo box"
 CLOSE = 12
 """Most pixels between a list and the search field above or below it."""
@@ -41,9 +45,21 @@ def keyboard_field(tree: ElementTree) -> Element | None:
     return field_of_list(tree, tree.claiming_focus()) or found
 
 
-def offers_list(element: Element | None) -> bool:
+def offers_list(tree: ElementTree, element: Element | None) -> bool:
     """Say whether Enter in a field may take an entry of a list, which the program may still be looking for."""
-    return element is not None and (element.role == COMBO_BOX or not COMPLETES.isdisjoint(element.states))
+    return element is not None and (element.role == COMBO_BOX or _completes(tree, element))
+
+
+def _completes(tree: ElementTree, field: Element) -> bool:
+    toolkits = (each.toolkit.casefold() for each in tree.applications if each.pid == field.pid)
+    signs = HAS_LIST if any(toolkit.startswith(REMEMBERS) for toolkit in toolkits) else COMPLETES
+    return not signs.isdisjoint(field.states)
+
+
+def is_near_list_only(tree: ElementTree, field: Element) -> bool:
+    """Say whether a field is related to a list by its place alone. The list may have the keyboard itself."""
+    has_list = any(_is_open_combo_box(above) for above in tree.ancestors(field))
+    return not has_list and field.states.isdisjoint((EXPANDED, FOCUSED))
 
 
 def _candidates(tree: ElementTree, focused: Sequence[Element]) -> Iterator[list[Element]]:
@@ -53,11 +69,13 @@ def _candidates(tree: ElementTree, focused: Sequence[Element]) -> Iterator[list[
     here = [each for each in fields if tree.window_of(each).id in windows]
     yield [each for each in here if EXPANDED in each.states]
     yield [each for each in here if any(_is_open_combo_box(above) for above in tree.ancestors(each))]
+    if any(each.role == MENU_ITEM for each in focused):
+        return  # an open menu beside a field has the keyboard
     lists = [up.box for each in focused for up in tree.ancestors(each)[:2] if up.role in LISTS]
-    yield [each for each in here if COMPLETES & each.states and any(_is_close(each.box, box) for box in lists)]
+    yield [each for each in here if _completes(tree, each) and any(_is_close(each.box, box) for box in lists)]
     if all(_holds_a_list_only(tree, window) for window in windows):
         pids = {each.pid for each in focused}
-        yield [each for each in fields if each.pid in pids and FOCUSED in each.states and COMPLETES & each.states]
+        yield [each for each in fields if each.pid in pids and FOCUSED in each.states and _completes(tree, each)]
 
 
 def _is_open_combo_box(element: Element) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from holo_tasks.core.elements.elements import ACTIVE, EDITABLE, FOCUSED, READ_ONLY, Application, Element, ElementTree
-from holo_tasks.core.elements.open_lists import OPTIONS, field_of_list
+from holo_tasks.core.elements.open_lists import OPTIONS, field_of_list, is_near_list_only
 from holo_tasks.core.elements.typed_field import EMPTY
 from holo_tasks.core.programs import Owner, is_viewer
 from holo_tasks.core.screen.geometry import Box
@@ -149,7 +149,10 @@ def focus_in(tree: ElementTree, pid: int) -> Focus:
     writable = [each for each in focused if _takes_text(each)] or ([] if of_list is None else [of_list])
     if writable:
         is_qt_spin = writable[-1].role == SPIN_BUTTON and app.toolkit.lower().startswith("qt")
-        return replace(_field(tree, writable[-1]), qt_spin=is_qt_spin)
+        found = replace(_field(tree, writable[-1]), qt_spin=is_qt_spin)
+        if writable == [of_list] and found.kind == "field" and not found.empty and is_near_list_only(tree, writable[0]):
+            return replace(found, kind="unknown")  # the keys that clear a field would change the entries of the list
+        return found
     # Qt still reports the current item of a list as focused when another control has the keyboard.
     controls = [each for each in focused if each.role not in ITEMS]
     known = [each for each in controls if each.role in NO_TEXT]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import time
 
+from holo_tasks.core.elements.elements import Element
 from holo_tasks.core.elements.open_lists import keyboard_field, offers_list
+from holo_tasks.core.screen.geometry import Box
 from holo_tasks.desktop.fields.changed_field import Fields, blinked
 from holo_tasks.desktop.fields.focused_field import FocusedField
 from holo_tasks.desktop.stop.interrupt import Interrupt
@@ -15,7 +17,9 @@ from holo_tasks.desktop.stop.interrupt import Interrupt
 REST_S = 0.35
 """Seconds without a change after which a list counts as complete. Pages wait up to 0.3 s for further keys."""
 MOST_S = 3.0
-"""Longest wait in seconds for a list that keeps changing."""
+"""Seconds after which a list that keeps changing is no longer waited for."""
+LIST_TALL = 300
+"""Pixels around a field in which its list may be, also outside of the window."""
 
 
 class OfferedEntries:
@@ -27,16 +31,26 @@ class OfferedEntries:
         self._interrupt = interrupt
 
     def await_entries(self, last_event_ns: int) -> None:
-        """Return once the screen stays the same for `REST_S`, if Enter may take an entry of a list."""
+        """Return once the window stays the same for `REST_S`, if Enter may take an entry of a list.
+
+        Other windows do not count. A screen that never settles has an animation, and there is one wait only.
+        """
         self._focused.read()
         tree = self._focused.tree
-        if tree is None or not offers_list(keyboard_field(tree)):
+        field = None if tree is None else keyboard_field(tree)
+        if tree is None or field is None or not offers_list(tree, field):
             return
         until = time.monotonic() + MOST_S
-        before, _ = self._fields.look(last_event_ns)
-        while time.monotonic() < until:
+        before, settled = self._fields.look(last_event_ns)
+        area = self._area(field)
+        while settled and time.monotonic() < until:
             self._interrupt.sleep(REST_S)
-            after, _ = self._fields.look(time.monotonic_ns())
-            if all(blinked(before, after, window) for window in self._fields.windows()):
+            after, settled = self._fields.look(time.monotonic_ns())
+            if blinked(before, after, area):
                 return
             before = after
+
+    def _area(self, field: Element) -> Box | None:
+        """Return the window with the keyboard and the surroundings of the field, ``None`` for the whole screen."""
+        window = self._fields.windows()[-1]
+        return None if window is None else Box.around([window, field.box.grown(LIST_TALL)])

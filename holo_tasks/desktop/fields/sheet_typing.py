@@ -22,8 +22,8 @@ from holo_tasks.desktop.fields.caret_probe import Press
 from holo_tasks.desktop.fields.focused_field import Focus, FocusedField
 from holo_tasks.desktop.stop.interrupt import Interrupt
 
-PATIENCE_S, NAP_S = 1.5, 0.02
-"""Longest time in which the sheet has to open a cell or show its new text, and the pause between two checks."""
+PATIENCE_S, NAP_S = 5.0, 0.02
+"""Longest time in which a busy sheet has to open a cell or show its new text, and the pause between two checks."""
 KEYS = {"\t": keynames.TAB, "\n": keynames.RETURN}
 PIECE = re.compile(r"[^\W_]+|[\W_][^\W_]*")
 """A word, or another character with the word after it. So no piece has such a character behind a word."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from holo_tasks.core.elements.elements import ACTIVE, Element
+from holo_tasks.core.elements.elements import ACTIVE, Application, Element
 from holo_tasks.core.elements.open_lists import field_of_list, keyboard_field, offers_list
 from holo_tasks.core.elements.typed_field import OBJECT, field_now, text_in
 from holo_tasks.core.input.gestures import Write
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.core.texts.typed_text import compare, compare_choice
-from tests.support.element_trees import element, focused, tree_of, window
+from tests.support.element_trees import PID, element, focused, tree_of, window
 
 WHOLE = Box(0, 0, 900, 600)
 SEARCH, LIST = Box(161, 95, 190, 25), Box(157, 124, 198, 145)
@@ -72,11 +74,50 @@ def test_a_field_keeps_the_keyboard_beside_a_window_with_its_list_only(
     assert (keyboard_field(tree) == tree.elements[1]) is is_field
 
 
-def test_only_a_field_that_may_offer_a_list_is_waited_for() -> None:
-    assert offers_list(element("combo box", "Town"))
-    assert offers_list(element("text field", "Town", SEARCH, *COMPLETES))
-    assert not offers_list(element("text field", "Town", SEARCH, "editable"))
-    assert not offers_list(None)
+@pytest.mark.parametrize("own_window", [True, False])
+def test_an_open_menu_beside_a_field_has_the_keyboard(own_window: bool) -> None:
+    """Its keys are the letters of its items, so a text typed there would choose one."""
+    menu = Box(100, 118, 198, 145)
+    field = element("text field", "Fruit", Box(100, 100, 190, 25), *COMPLETES)
+    elements = [window(WHOLE), focused(field) if own_window else field]
+    if own_window:
+        elements = [element("window", "Page", WHOLE), *elements[1:], element("window", "", menu, ACTIVE)]
+    elements += [element("menu", "", menu, parent=len(elements) - 1 if own_window else 0)]
+    elements += [focused(element("menu item", "Cut", menu, parent=len(elements) - 1))]
+    tree = tree_of(*elements)
+    if own_window:
+        tree = replace(
+            tree, elements=tuple(replace(each, parent=-1) if each.id == 2 else each for each in tree.elements)
+        )
+    assert keyboard_field(tree) == tree.elements[-1]
+
+
+@pytest.mark.parametrize(
+    ("role", "states", "in_chromium", "in_firefox"),
+    [
+        ("combo box", (), True, True),
+        ("text field", COMPLETES, True, False),  # Firefox remembers the texts of each field
+        ("text field", (*COMPLETES, "has popup"), True, True),
+        ("text field", ("editable",), False, False),
+    ],
+)
+def test_only_a_field_that_may_offer_a_list_is_waited_for(
+    role: str, states: tuple[str, ...], in_chromium: bool, in_firefox: bool
+) -> None:
+    tree = tree_of(window(WHOLE), element(role, "Town", SEARCH, *states))
+    for toolkit, offers in (("Chromium", in_chromium), ("Gecko", in_firefox)):
+        told = replace(tree, applications=(Application("form", PID, toolkit, "cache"),))
+        assert offers_list(told, tree.elements[1]) is offers
+    assert not offers_list(tree, None)
+
+
+@pytest.mark.parametrize(("toolkit", "found"), [("Chromium", 2), ("Gecko", 4)])
+def test_a_list_of_firefox_below_a_plain_field_has_the_keyboard_itself(toolkit: str, found: int) -> None:
+    """Chromium reports the state for list fields only."""
+    elements = [*form()[:2], element("text field", "Filter", SEARCH, *COMPLETES), element("list", "Names", LIST)]
+    tree = tree_of(*elements, replace(OPTION, parent=3))
+    told = replace(tree, applications=(Application("form", PID, toolkit, "cache"),))
+    assert keyboard_field(told) == told.elements[found]
 
 
 @pytest.mark.parametrize(

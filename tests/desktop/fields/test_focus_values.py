@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,6 +127,14 @@ def test_the_active_window_has_the_keyboard() -> None:
     assert focus_in(two, PID).kind == "field"
     one = shown(("window", -1), ("button", 0, FOCUSED), ("text field", 1, FOCUSED, EDITABLE))
     assert focus_in(one, PID).kind == "no text"
+
+
+@pytest.mark.parametrize(("state", "kind"), [("supports autocompletion", "unknown"), ("expanded", "field")])
+def test_a_list_below_a_search_field_may_have_the_keyboard_itself(state: str, kind: str) -> None:
+    """The keys that clear a field would select other entries of the list."""
+    tree = shown(("text field", 0, EDITABLE, state), ("list", 0), ("list item", 2, FOCUSED))
+    below = tuple(replace(each, box=each.box.moved(0, BOX.height)) if each.id > 1 else each for each in tree.elements)
+    assert focus_in(replace(tree, elements=below), PID).kind == kind
 
 
 def test_the_open_list_of_another_window_is_not_that_of_the_marked_option() -> None:
