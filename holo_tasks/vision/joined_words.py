@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box
-from holo_tasks.vision.colors import mask_of_other_colors, most_common
 from holo_tasks.vision.ocr_reader import shared_reader
 from holo_tasks.vision.option_circles import between_circles
 from holo_tasks.vision.screen_text import Line
-from holo_tasks.vision.text_row import INK, LEAST, ROOM
+from holo_tasks.vision.text_row import ROOM, WIDE_GAP, Spans, spans_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
-GAP, WIDE_GAP = 0.5, 1.2
-"""Least distance of a circle from a text, and of two controls without a circle, in heights of the text."""
+GAP = 0.5
+"""Least distance of a circle from a text, in heights of the text."""
 WIDEST_SIGN = 1.3
 """Largest width of a circle or a box, in heights of the text."""
 CIRCLES = frozenset("oO0©®○●◉◎•☐☑☒□■口")
@@ -44,28 +42,13 @@ def _between_gaps(pixels: Pixels, line: Line) -> tuple[Line, ...]:
     """Return the texts of a line between wide gaps, and between signs with gaps around them."""
     import numpy as np
 
-    box = Box.of_corners(
-        max(0, line.box.left),
-        max(0, line.box.top),
-        min(pixels.shape[1], line.box.right),
-        min(pixels.shape[0], line.box.bottom),
-    )
+    box = line.box.cut_to(Box(0, 0, pixels.shape[1], pixels.shape[0]))
     part = np.ascontiguousarray(pixels[box.top : box.bottom, box.left : box.right])
-    if min(part.shape[:2]) < LEAST:
+    spans = spans_of(part, GAP)
+    if spans is None:
         return ()
-    ground = most_common(part)
-    ink = mask_of_other_colors(part, ground, INK)
-    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
-    if not rows.size or (height := int(rows[-1]) + 1 - int(rows[0])) < LEAST:
-        return ()
-    gaps = np.flatnonzero(np.diff(columns) - 1 > GAP * height)
-    ends = [0, *(int(each) + 1 for each in gaps), len(columns)]
-    spans = [(int(columns[first]), int(columns[last - 1]) + 1) for first, last in pairwise(ends)]
-    if len(spans) < 2:
-        return ()
-    level = int(rows[0]), int(rows[-1]) + 1
-    read = [_Span(left, right, *_read(part, (left, right), level, ground)) for left, right in spans]
-    corner = box.moved(0, level[0])
+    read = [_Span(left, right, *_read(part, (left, right), spans)) for left, right in spans.columns]
+    corner, height = box.moved(0, spans.level[0]), spans.height
     return tuple(
         Line(piece.text, Box(corner.left + piece.left, corner.top, piece.right - piece.left, height), piece.score)
         for piece in _joined(read, line.text.split(), height)
@@ -118,13 +101,11 @@ def _is_sign(span: _Span, words: Sequence[str], height: int) -> bool:
     return text not in words or (text in CIRCLES and words.count(text) > 1)
 
 
-def _read(
-    part: Pixels, span: tuple[int, int], rows: tuple[int, int], ground: tuple[int, int, int]
-) -> tuple[str, float]:
+def _read(part: Pixels, columns: tuple[int, int], spans: Spans) -> tuple[str, float]:
     """Return the text between two columns of a picture, and the confidence from 0 to 1."""
     import numpy as np
 
-    row = np.empty((rows[1] - rows[0] + 2 * ROOM, span[1] - span[0] + 2 * ROOM, 3), np.uint8)
-    row[:] = ground
-    row[ROOM:-ROOM, ROOM:-ROOM] = part[rows[0] : rows[1], span[0] : span[1]]
+    row = np.empty((spans.height + 2 * ROOM, columns[1] - columns[0] + 2 * ROOM, 3), np.uint8)
+    row[:] = spans.ground
+    row[ROOM:-ROOM, ROOM:-ROOM] = part[slice(*spans.level), slice(*columns)]
     return shared_reader().read_row(row)

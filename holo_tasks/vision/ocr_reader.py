@@ -36,6 +36,7 @@ from holo_tasks.vision.parted_text import parted
 from holo_tasks.vision.plain_rows import parts_around, plain_rows
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
 from holo_tasks.vision.text_caret import less_its_last, may_end_in_caret, without_caret
+from holo_tasks.vision.text_row import WIDE_GAP, spans_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,10 +174,23 @@ class Reader:
     def _detected(self, pixels: Pixels, within: Box) -> Iterator[Line]:
         """Yield the lines that text detection finds in a part of a picture."""
         part = pixels[within.top : within.bottom, within.left : within.right]
-        for box in self._ocr.find(part):
+        for box in chain.from_iterable(_apart(part, found) for found in self._ocr.find(part)):
             text, score = self._letters.read(part[box.top : box.bottom, box.left : box.right])
             if text and score >= LEAST_SCORE:
                 yield Line(text, box.moved(within.left, within.top), score)
+
+
+def _apart(pixels: Pixels, box: Box) -> list[Box]:
+    """Return the boxes of the texts that text detection found as one, such as a label and its value.
+
+    Text detection may join two texts in a small part of a picture and part them in a large one.
+    """
+    spans = spans_of(pixels[box.top : box.bottom, box.left : box.right], WIDE_GAP)
+    if spans is None or min(right - left for left, right in spans.columns) < spans.height:
+        return [box]  # a sign is no text of its own
+    around = min(spans.height // 2, AROUND)
+    edges = [(max(0, left - around), min(box.width, right + around)) for left, right in spans.columns]
+    return [Box(box.left + left, box.top, right - left, box.height) for left, right in edges]
 
 
 def _piece(pixels: Pixels, box: Box) -> Pixels:

@@ -1,10 +1,12 @@
-"""Cut one row of text out of a small box without text detection, which is slow.
+"""Cut one row of text out of a small box, and find the wide gaps in a row, without text detection, which is slow.
 
-`element_check` uses it to read the text of a control.
+`element_check` uses it to read the text of a control. `ocr_reader` and `joined_words` part rows at their gaps.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.screen.geometry import Box
@@ -12,6 +14,8 @@ from holo_tasks.vision.colors import mask_of_other_colors, most_common
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from holo_tasks.vision.colors import Color
 
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -22,6 +26,8 @@ INK, FRAMED = 40, 0.6
 LEAST, HIGHEST = 5, 36
 """Least and largest height of a row of text, in pixels."""
 ROOM = 4
+WIDE_GAP = 1.2
+"""Least distance of two texts on one row, such as a label and its value, in heights of their ink. Words are closer."""
 WIDEST_ICON, LEAST_GAP = 36, 6
 """Largest width of an icon, and least distance of a text from the icon before it, in pixels."""
 
@@ -96,3 +102,37 @@ def enlarged(pixels: Pixels, size: int) -> Pixels:
         return pixels
     height, width = pixels.shape[:2]
     return np.asarray(Image.fromarray(pixels).resize((width * size, height * size), Image.Resampling.LANCZOS))
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The parts of a row between gaps, as columns of its picture, with the rows of its ink and its background."""
+
+    columns: tuple[tuple[int, int], ...]
+    level: tuple[int, int]
+    ground: Color
+
+    @property
+    def height(self) -> int:
+        """The height of the ink in pixels."""
+        return self.level[1] - self.level[0]
+
+
+def spans_of(pixels: Pixels, gap: float, ink: int = INK) -> Spans | None:
+    """Part a row of text where its picture has no ink over more than ``gap`` heights of the ink.
+
+    Returns ``None`` if the row has no such gap, or is lower than text.
+    """
+    import numpy as np
+
+    if min(pixels.shape[:2]) < LEAST:
+        return None
+    ground = most_common(pixels)
+    drawn = mask_of_other_colors(pixels, ground, ink)
+    rows, columns = np.flatnonzero(drawn.any(axis=1)), np.flatnonzero(drawn.any(axis=0))
+    if not rows.size or (height := int(rows[-1]) + 1 - int(rows[0])) < LEAST:
+        return None
+    gaps = np.flatnonzero(np.diff(columns) - 1 > gap * height)
+    ends = [0, *(int(each) + 1 for each in gaps), len(columns)]
+    spans = tuple((int(columns[first]), int(columns[last - 1]) + 1) for first, last in pairwise(ends))
+    return Spans(spans, (int(rows[0]), int(rows[-1]) + 1), ground) if len(spans) > 1 else None

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.ocr_reader import Reader
-from holo_tasks.vision.plain_rows import parts_around, plain_rows
+from holo_tasks.vision.plain_rows import PlainRows, parts_around, plain_rows
 
 FONT = ImageFont.truetype("DejaVuSans.ttf", 15)
 GREY, WHITE = (220, 220, 220), (255, 255, 255)
@@ -112,3 +112,27 @@ def test_large_parts_are_searched_at_once_if_that_takes_less_time() -> None:
     assert parts_around([Box(10, 10, 20, 10)], whole) == [Box(0, 0, 52, 47)]
     assert parts_around([], whole) == []
     assert parts_around([Box(10, top, 560, 20) for top in (10, 150, 300)], whole) == [whole]
+
+
+@pytest.mark.parametrize(
+    ("second", "gap", "read"),
+    [
+        ("TX-10716", 20, ["Reference", "TX-10716"]),
+        ("TX-10716", 10, ["Reference TX-10716"]),
+        (":", 20, ["Reference :"]),
+    ],
+    ids=["label and value", "words", "sign"],
+)
+def test_texts_with_a_wide_gap_are_apart_if_text_detection_joins_them(
+    second: str, gap: int, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Text detection joined such a label and its value in a small part of the picture, and not in the whole picture.
+    width = round(FONT.getlength("Reference"))
+    picture = page(("Reference", 20, 20), (second, 20 + width + gap, 20))
+    joined = Box(13, 14, width + gap + round(FONT.getlength(second)) + 14, 28)
+    monkeypatch.setattr("holo_tasks.vision.ocr_reader.plain_rows", lambda part: PlainRows(others=(joined,)))
+    monkeypatch.setattr(Ocr, "find", lambda self, part: [joined])
+    lines = Reader().read_piece(np.ascontiguousarray(np.asarray(picture)))
+    assert [line.text.replace(" :", ":") for line in lines] == [text.replace(" :", ":") for text in read]
+    if len(lines) == 2:
+        assert lines[1].box.left == pytest.approx(20 + width + gap, abs=8)
