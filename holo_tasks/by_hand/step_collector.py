@@ -185,10 +185,15 @@ class StepCollector:
 
     async def ended(self) -> RecordedScreen:
         """Finish the last steps and return the screen at the end."""
-        last = await self.fresh()
+        await self.fresh()
+        return self.cut_off()
+
+    def cut_off(self) -> RecordedScreen:
+        """Finish the last steps without a further frame, and return the newest screen."""
+        assert self._shown is not None
         for made in self._steps.ended():
             self._keep(made)
-        return last
+        return self._shown
 
     async def _paused(self) -> None:
         """Wait until no button is held and no key was pressed for a moment, at most half a second."""

@@ -9,6 +9,7 @@ from holo_tasks.kill.signal_listener import STOPPING, TAP
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
 
 def interrupt_at_signals() -> None:
@@ -25,6 +26,19 @@ def cancel_at_signals(task: asyncio.Task[Any] | None) -> None:
     loop = asyncio.get_running_loop()
     for number in _stopping():
         loop.add_signal_handler(number, lambda: task.cancelling() or task.cancel())
+
+
+def call_at_termination(end: Callable[[], object]) -> None:
+    """Make SIGTERM and SIGHUP call ``end`` in the running loop. SIGINT, which a person sends by Ctrl+C, stays as it is.
+
+    Call it after `cancel_at_signals`.
+    """
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    for number in _stopping():
+        if number != signal.SIGINT:
+            loop.add_signal_handler(number, end)
 
 
 def _stopping() -> tuple[signal.Signals, ...]:

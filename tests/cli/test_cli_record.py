@@ -134,7 +134,7 @@ def test_work_on_a_borrowed_display_is_recorded(
     assert json.loads(stdout)["secrets"] == ["password"]
     made = yaml.safe_load(out.read_text())
     assert made["goals"]["add-one"]["params"] == {"name": "text"}
-    (answer,) = (rule for rule in made["goals"]["add-one"]["rules"] if rule["id"] == "answer")
+    answer = made["goals"]["add-one"]["steps"][-1]
     assert "number" in answer["read"]["answer"]["line"]
     assert "4711" not in out.read_text()
     assert nowhere(SECRET, tmp_path / "holo")
@@ -151,6 +151,38 @@ def test_ctrl_c_discards_the_recording(cli: CommandLine, form: Form, tmp_path: P
     assert ended.code == 13, ended.stderr
     assert not out.exists()
     assert not list((tmp_path / "holo" / "runs").glob("*"))
+
+
+@pytest.mark.desktop
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["the screen fails", pytest.param("terminated", marks=pytest.mark.long)])
+def test_a_recording_that_is_cut_off_is_kept(how: str, cli: CommandLine, form: Form, tmp_path: Path) -> None:
+    out = tmp_path / "new-supplier.yaml"
+    recording = cli.start(
+        "record", "--app", shlex.join(form.command), "--out", str(out), "--size", "656x416"
+    )
+    stderr = recording.process.stderr
+    assert stderr is not None
+    url = said(stderr, r"http://\S+")
+
+    async def work() -> None:
+        async with Person.at(url) as person:
+            await person.click(*form.at("Name"))
+            await person.type("Baker Ltd")
+            await person.click(*form.at("Save"))
+            until(form.saved.exists)
+            await asyncio.to_thread(said, stderr, "step 3: ")
+
+    asyncio.run(work())
+    if how == "terminated":
+        ended = recording.signal(signal.SIGTERM)
+    else:
+        subprocess.run(["pkill", "-KILL", "-f", "Xvfb .*656x416"], check=True)  # only this test's
+        ended = recording.signal(signal.SIGTERM)  # without a further input nothing looks at the screen
+        assert "The recording ends with the last screen before that." in ended.stderr
+    assert ended.code == 0, ended.stderr
+    assert "Baker Ltd" not in out.read_text()
+    assert len(yaml.safe_load(out.read_text())["goals"]["new-supplier"]["steps"]) == 4  # with the answer
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,10 @@ class StandardInput:
         return ""
 
     def _read(self) -> bool:
-        data = os.read(STDIN, 1 << 16)
+        try:
+            data = os.read(STDIN, 1 << 16)
+        except OSError:  # the terminal was closed
+            data = b""
         self._text += data
         return bool(data)
 

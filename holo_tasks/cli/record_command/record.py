@@ -30,11 +30,11 @@ from holo_tasks.cli.run_command.run import (
     settle_of,
     size_of,
 )
-from holo_tasks.cli.signals import cancel_at_signals, interrupt_at_signals
+from holo_tasks.cli.signals import call_at_termination, cancel_at_signals, interrupt_at_signals
 from holo_tasks.cli.verify import ready
 from holo_tasks.compiler.parameters import NO_NAME, is_name
 from holo_tasks.core.attachment import Attachment
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.core.events import Event
 from holo_tasks.core.input.remote_input import ByHand
 from holo_tasks.core.screen.frame import Shot
@@ -145,26 +145,46 @@ async def _watch(options: argparse.Namespace, person: StandardInput, teller: Ste
     """Record the person's steps until they type "done", close the view, or the program ends."""
     cancel_at_signals(asyncio.current_task())
     done = asyncio.Event()
-    async with _desktop(options) as desktop:
-        desktop.looks_on = desktop.tells_windows = True
-        where = _in_browser(desktop, teller, done) if _is_own(options) else _on_display(desktop, teller)
-        async with where as collector:
-            telling, watching = asyncio.create_task(teller.work()), asyncio.create_task(collector.watch())
-            ending = asyncio.create_task(done.wait())
-            person.listen(done.set)
-            say(HOW_IT_ENDS)
-            try:
-                await asyncio.wait({watching, ending}, return_when=asyncio.FIRST_COMPLETED)
-                if watching.done():
-                    watching.result()  # raises if the desktop failed; returns if the program has ended
-                watching.cancel()
-                last = await collector.ended()
-                await teller.caught_up()
-            finally:
-                person.hush()
-                for task in (telling, watching, ending):
-                    task.cancel()
-        return Recorded(collector.done, last, desktop.display)
+    call_at_termination(done.set)
+    recorded: Recorded | None = None
+    try:
+        async with _desktop(options) as desktop:
+            desktop.looks_on = desktop.tells_windows = True
+            where = _in_browser(desktop, teller, done) if _is_own(options) else _on_display(desktop, teller)
+            async with where as collector:
+                telling, watching = asyncio.create_task(teller.work()), asyncio.create_task(collector.watch())
+                ending = asyncio.create_task(done.wait())
+                person.listen(done.set)
+                say(HOW_IT_ENDS)
+                try:
+                    await asyncio.wait({watching, ending}, return_when=asyncio.FIRST_COMPLETED)
+                    watching.cancel()
+                    last = await _last_screen(collector, watching)
+                    recorded = Recorded(collector.done, last, desktop.display)
+                    await teller.caught_up()
+                finally:
+                    person.hush()
+                    for task in (telling, watching, ending):
+                        task.cancel()
+    except DesktopFailed:
+        if recorded is None:
+            raise
+    assert recorded is not None
+    return recorded
+
+
+async def _last_screen(collector: StepCollector, watching: asyncio.Task[None]) -> RecordedScreen:
+    """Return the screen at the end. If the desktop failed after a step, that is the last one before."""
+    try:
+        if watching.done() and not watching.cancelled():
+            watching.result()
+        return await collector.ended()
+    except DesktopFailed as error:
+        last = collector.cut_off()
+        if not collector.done:
+            raise
+        say(f"{error} The recording ends with the last screen before that.")
+        return last
 
 
 @asynccontextmanager
