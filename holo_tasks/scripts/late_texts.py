@@ -41,11 +41,7 @@ class LateTexts:
         if place is None or place == self._awaited:
             return None
         self._awaited = place
-        return {
-            "note": None,
-            "thought": WAIT_FOR_TEXT,
-            "tool_call": {"tool_name": "wait", "seconds": PAUSE_S},
-        }
+        return wait_call(WAIT_FOR_TEXT, PAUSE_S)
 
     def aim(self, sight: Sight, past: Sequence[Turn]) -> None:
         """Keep the screen on which a text is about to be typed, unless the same text was typed and not seen yet."""
@@ -61,6 +57,11 @@ class LateTexts:
         if not _appeared(str(typed.call.get("content", "")), _clicked(past[:place], sight), self._before, sight):
             return past
         return [*past[:place], replace(typed, failed=False)]
+
+
+def wait_call(thought: str, seconds: float) -> dict[str, Any]:
+    """Return a step that waits."""
+    return {"note": None, "thought": thought, "tool_call": {"tool_name": "wait", "seconds": seconds}}
 
 
 def _missing(past: Sequence[Turn]) -> int | None:

@@ -48,6 +48,7 @@ from holo_tasks.scripts.script_view import (
 from holo_tasks.scripts.searched_rows import SearchedRows
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.steps_and_targets import Action, sets_state
+from holo_tasks.scripts.unseen_end import UnseenEnd
 from holo_tasks.scripts.values import Value, fill, filled_in, read_values
 from holo_tasks.vision.screen_text import Sight
 
@@ -105,7 +106,7 @@ class PlaybookBrain:
         self._old: Mapping[str, Value] = {}
         """Values that were readable before the last action, for reads that need a new value."""
         self._failures, self._late_texts, self._searched = FailureNotes(values), LateTexts(), SearchedRows(values)
-        self._messages = PassingMessages(self.rules, values)
+        self._messages, self._end = PassingMessages(self.rules, values), UnseenEnd()
         self._filled: list[tuple[Filled, Rule]] = []
         """The fields that were filled in, each with the rule of its step."""
         self._known: Sequence[Filled] = ()
@@ -150,6 +151,9 @@ class PlaybookBrain:
             if decision.action.answer is None and (lost := await asyncio.to_thread(self._searched.moved, sight)):
                 raise self._wrong_effect(lost, "the list has moved, so the search may have ended at another row")
         self._check_failures(decision, sight)
+        last = self._earlier.last_in_line
+        if (wait := self._end.wait(rule, None if last is None else last[0], self._past)) is not None:
+            return self._apart_from_rules(wait, walk)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
             names = self.playbook.goals[probe]
             values = {name: value for name, value in self.values.items() if name in {*names.params, *names.values}}

@@ -158,9 +158,7 @@ def test_ctrl_c_discards_the_recording(cli: CommandLine, form: Form, tmp_path: P
 @pytest.mark.parametrize("how", ["the screen fails", pytest.param("terminated", marks=pytest.mark.long)])
 def test_a_recording_that_is_cut_off_is_kept(how: str, cli: CommandLine, form: Form, tmp_path: Path) -> None:
     out = tmp_path / "new-supplier.yaml"
-    recording = cli.start(
-        "record", "--app", shlex.join(form.command), "--out", str(out), "--size", "656x416"
-    )
+    recording = cli.start("record", "--app", shlex.join(form.command), "--out", str(out), "--size", "656x416")
     stderr = recording.process.stderr
     assert stderr is not None
     url = said(stderr, r"http://\S+")
