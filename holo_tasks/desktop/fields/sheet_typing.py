@@ -5,8 +5,11 @@ AutoCorrect changes the word before the caret at a blank or another sign, and at
 text is typed from its last word to its first, each at the start of the cell, and is selected when Enter is pressed.
 These keys need a cell that was opened with F2. A double quote still becomes a typographic one.
 
-Typed plainly are formulas, the text after the last Tab or Enter, and a text whose cell does not open. Neither function
-changes a formula. A text without letters is also typed plainly, and its completion is deleted.
+Typed plainly are formulas and a text whose cell does not open. Neither function changes a formula. A text without
+letters is also typed plainly, and its completion is deleted.
+
+The text after the last Tab or Enter is typed plainly too, so that the arrow keys still leave its cell. If the next key
+is Tab or Enter, `before_keys` cancels that text and types it again as above.
 
 `SheetTyping` is the main class; `gesture_player` uses it.
 """
@@ -15,7 +18,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from difflib import SequenceMatcher
 
 from holo_tasks.core.input import keynames
 from holo_tasks.desktop.fields.caret_probe import Press
@@ -25,6 +29,10 @@ from holo_tasks.desktop.stop.interrupt import Interrupt
 PATIENCE_S, NAP_S = 5.0, 0.02
 """Longest time in which a busy sheet has to open a cell or show its new text, and the pause between two checks."""
 KEYS = {"\t": keynames.TAB, "\n": keynames.RETURN}
+ENDS = ({keynames.TAB}, {keynames.RETURN})
+"""Keys that leave a cell, also one that F2 opened, where the arrow keys move the caret. Shift may be held."""
+ALIKE = 0.5
+"""Least similarity of a text that AutoCorrect may have changed with the typed one."""
 PIECE = re.compile(r"[^\W_]+|[\W_][^\W_]*")
 """A word, or another character with the word after it. So no piece has such a character behind a word."""
 
@@ -37,6 +45,25 @@ class SheetTyping:
         self._write = write
         self._press = press
         self._interrupt = interrupt
+        self._open_text = ""
+
+    def before_keys(self, symbols: Collection[int]) -> None:
+        """Prepare the cell whose text was left open for the keys that are pressed next, by their keysyms."""
+        text = self.forget()
+        if not any(map(str.isalpha, text)) or text.startswith("="):
+            return
+        if set(symbols) - {keynames.SHIFT} not in ENDS:
+            return
+        if self._await(lambda now: _may_be(now.value, text)) is None:
+            return
+        self._press(keynames.ESC)
+        if self._await(lambda now: now.is_office_cell, kind="cell") is not None:
+            self._enter(text, "", replaces=False)
+
+    def forget(self) -> str:
+        """Return the text that was left open in a cell, and forget it, because something else happens."""
+        text, self._open_text = self._open_text, ""
+        return text
 
     def type(self, text: str, *, replaces: bool) -> None:
         """Type a text that may hold tabs and newlines. The cell with the text after the last of these stays open.
@@ -51,6 +78,7 @@ class SheetTyping:
         last = parts[-1]
         if last:
             self._write(last)
+            self._open_text = last
         elif replaces and len(parts) == 1:
             self._open("")
             self._press(keynames.DELETE)
@@ -101,12 +129,18 @@ class SheetTyping:
         self._press(keynames.CONTROL, keynames.SHIFT, keynames.HOME)
         return edited.place
 
-    def _await(self, holds: Callable[[Focus], bool]) -> Focus | None:
+    def _await(self, holds: Callable[[Focus], bool], kind: str = "edited cell") -> Focus | None:
         until = time.monotonic() + PATIENCE_S
         while True:
             now = self._focused.read()
-            if now.kind == "edited cell" and holds(now):
+            if now.kind == kind and holds(now):
                 return now
             if time.monotonic() >= until:
                 return None
             self._interrupt.sleep(NAP_S)
+
+
+def _may_be(held: str, typed: str) -> bool:
+    """Say whether the text of a cell is a typed one, as it is or after AutoInput and AutoCorrect."""
+    held, typed = held.casefold(), typed.casefold()
+    return held.startswith(typed) or SequenceMatcher(None, held, typed).ratio() >= ALIKE

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holo_tasks.core.elements.typed_field import moves_on
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
 from holo_tasks.core.input import keynames
 from holo_tasks.core.input.gestures import (
@@ -102,6 +101,8 @@ class GesturePlayer:
         self._value_events = 0
         self._gate.check()
         left_out = ""
+        if not isinstance(gesture, Hotkey | Move | Pause):
+            self._sheet.forget()
         try:
             left_out = self._carry_out(gesture)
         finally:
@@ -294,7 +295,7 @@ class GesturePlayer:
         """Clear the field if the text replaces its content. Return the focused control if it decides how to type."""
         last = self.last_event_ns
         if not gesture.overwrite:
-            return self._clearing.focus(last) if moves_on(gesture) and self._focused.in_sheets else Focus("unknown")
+            return self._clearing.focus(last) if self._focused.in_sheets else Focus("unknown")
         return self._clearing.clear(self._clearing.focus(last), far=bool(client), empty=not gesture.text)
 
     def _tap(self, *, hold: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
@@ -316,6 +317,7 @@ class GesturePlayer:
                 self._far.check_keys(symbols.values(), keyboard, client)
             self._typist.make_typable(list(symbols.values()))
             strokes = {key: self._typist.stroke(symbol) for key, symbol in symbols.items()}
+            self._sheet.before_keys(symbols.values())
             for key in hold:
                 self._press_key(strokes[key])
             for group in groups:
