@@ -10,6 +10,7 @@ import java.util.Locale;
 import javax.swing.JFormattedTextField;
 import javax.swing.JFrame;
 import javax.swing.JPanel;
+import javax.swing.JPasswordField;
 import javax.swing.JTextField;
 import javax.swing.SwingUtilities;
 import javax.swing.Timer;
@@ -36,6 +37,7 @@ public class FieldsSwing {
             panel.add(masked);
             panel.add(number);
             panel.add(money);
+            panel.add(new JPasswordField(20));
             JFrame frame = new JFrame("Fields");
             frame.add(panel);
             frame.setSize(400, 240);

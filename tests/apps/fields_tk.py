@@ -1,4 +1,4 @@
-"""Tk entries without an accessibility tree: for any text, for at most four digits, and one that completes at Enter.
+"""Tk entries without an accessibility tree: for any text, for at most four digits, one that completes at Enter, and a password.
 
 python fields_tk.py
 """
@@ -12,7 +12,8 @@ plain = tkinter.Entry(window)
 number = tkinter.Entry(window, validate="key", validatecommand=(digits, "%P"))
 town = tkinter.Entry(window)
 town.bind("<Return>", lambda _: town.insert("end", "lin Mitte") if town.get() == "Ber" else None)
-for field in (plain, number, town):
+password = tkinter.Entry(window, show="*")
+for field in (plain, number, town, password):
     field.pack(padx=20, pady=20)
 plain.focus_set()
 window.mainloop()
