@@ -1,4 +1,4 @@
-"""Tk entries without an accessibility tree: for any text, for at most four digits, one that completes at Enter, and a password.
+"""Tk entries without an accessibility tree: any text, at most four digits, a completed town, a password.
 
 python fields_tk.py
 """

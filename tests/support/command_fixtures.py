@@ -60,10 +60,10 @@ def x_servers(folder: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """Yield the function of the `x_server` fixture for any scope. The programs' output goes to files in the folder."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(display: str, *program: str, shows: bool = True) -> subprocess.Popen[bytes]:
+    def start(display: str, *program: str, shows: bool = True, depth: str = "24") -> subprocess.Popen[bytes]:
         server = subprocess.Popen(
             # Without -noreset the server would restart when its last client leaves, and disconnect the next one.
-            ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp", "-extension", "GLX", "-noreset"],
+            ["Xvfb", display, "-screen", "0", f"800x600x{depth}", "-nolisten", "tcp", "-extension", "GLX", "-noreset"],
             stderr=subprocess.DEVNULL,
         )
         started.append(server)
