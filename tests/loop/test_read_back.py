@@ -321,7 +321,8 @@ async def test_a_reformatted_or_shortened_text_in_a_page_is_reported(tmp_path: P
         empty = {each.name for each in told if EMPTY in each.states}
         assert empty >= {"Empty", "Holder", "Town"}
         assert empty.isdisjoint({"Old", "Rich", "Password"})
-        said = [await form.write("Zoë")]
+        said = [await form.write("Zoë 🙂")]
+        assert form.outcome == "exact"
         for text in ("Ada", "abcdef", "up", "Bern\n", "a1b2c3"):
             await form.tab()
             said.append(await form.write(text))

@@ -146,6 +146,9 @@ async def typed(sheet: Sheet) -> None:
     await sheet.press("down")
     if not await sheet.is_at("J3"):  # a busy sheet may lose the key, and Escape would undo the text
         await sheet.press("down")
+    await sheet.write("N2", "a🙂b")
+    await sheet.again("c🙂d", press_enter=False)
+    await sheet.press("enter")
     await sheet.write("K2", "App", press_enter=False)
     for text in ("teh", "MAny words i typed", "IBan"):
         await sheet.press("enter")
@@ -166,11 +169,12 @@ ONE_CELL = {"B2": 99, "A1": "first", "A5": "edited", "C7": None}
 EXACT = {"E2": "App", "E3": "IBan", "E4": "(c) teh, MAny words i typed", "E5": "App", "F2": 12}
 TAKEN_AS_SUCH = {"G2": 0.05, "H2": "=B1+1", "J2": "left open"}
 ENTERED_LATER = {"K2": "App", "K3": "teh", "K4": "MAny words i typed", "K5": "IBan"}
+WIDE = {"N2": "a🙂b", "N3": "c🙂d"}
 CONTINUED = {"L5": "before", "M1": "Note junk"}
 MOVED_ON = {"A22": "IBan", "B22": "b c", "C22": 7, "A23": "next"}
 
 
-@pytest.mark.parametrize("expected", [ONE_CELL, EXACT, TAKEN_AS_SUCH, ENTERED_LATER, CONTINUED, MOVED_ON])
+@pytest.mark.parametrize("expected", [ONE_CELL, EXACT, TAKEN_AS_SUCH, ENTERED_LATER, CONTINUED, WIDE, MOVED_ON])
 def test_a_cell_holds_the_typed_text(saved, expected):
     assert {place: saved[1].get(place) for place in expected} == expected
 
@@ -181,7 +185,7 @@ def test_a_date_is_a_date(saved):
 
 def test_no_other_cell_changes(saved):
     before, after = saved
-    meant = {*ONE_CELL, *EXACT, *TAKEN_AS_SUCH, *ENTERED_LATER, *CONTINUED, *MOVED_ON, "I2"}
+    meant = {*ONE_CELL, *EXACT, *TAKEN_AS_SUCH, *ENTERED_LATER, *CONTINUED, *WIDE, *MOVED_ON, "I2"}
     assert {place: held for place, held in after.items() if place not in meant} == {
         place: held for place, held in before.items() if place not in meant
     }
