@@ -419,6 +419,22 @@ async def test_a_cell_of_calc_is_read_back(tmp_path: Path) -> None:
         assert {each.by for each in read} == {"accessibility"}
 
 
+async def test_paragraphs_of_writer_are_read_back(tmp_path: Path) -> None:
+    if not shutil.which("libreoffice"):
+        pytest.skip("needs the Debian packages libreoffice-writer and libreoffice-gtk3")
+    profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+
+    async def there(desktop: VirtualDesktop) -> None:
+        await until_there(desktop, "paragraph", None)
+
+    async with stage(["libreoffice", profile, "--nologo", "--norestore", "--writer"], there) as letter:
+        for text in ("Dear Ada", "\nThe bill is\npaid", " in full\n"):
+            assert await letter.write(text) == ""
+            assert letter.outcome == "exact"
+        assert await letter.write("teh ") == "holds ‘the’, not ‘teh’."
+        assert "not take" not in await letter.write("\na dog")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("by", ["text", ""])
 async def test_a_cell_of_gnumeric_is_read_by_ocr_or_not_confirmed(tmp_path: Path, by: str) -> None:

@@ -22,6 +22,7 @@ SHOW_TEXTS = frozenset({"text field", SPIN_BUTTON, COMBO_BOX, DATES, "cell"})
 CELL, TABLES = "cell", frozenset({"table", "tree table"})
 RUNS, IN_LINE = frozenset({"label"}), frozenset({"link"})
 """Roles of parts of a text whose characters are the field's own, and of other parts in a line of the text."""
+PARAGRAPHS = frozenset({"paragraph", "heading"})
 OBJECT, MOST_PARTS = "\ufffc", 250
 """The sign of an object in a text, and the most parts of a text. A program is asked for no more than 300 texts."""
 HOLD_MORE = TABLES | {"terminal", "document", "window", "panel", "tree", "list"}
@@ -118,7 +119,21 @@ def field_now(before: ElementTree, write: Write, after: ElementTree) -> FieldNow
         found = same_field_in(target, after)
         return None if found is None else FieldNow(found, target.value, moved_on=True)
     found = same_field_in(target, after)
-    return None if found is None else _now(before, found, after, target)
+    if found is None:
+        return None
+    if focused is not None and (texts := _paragraphs(after, found, focused)):
+        return FieldNow(replace(found, value="\n".join(texts)), target.value)
+    return _now(before, found, after, target)
+
+
+def _paragraphs(tree: ElementTree, first: Element, last: Element) -> list[str]:
+    """Return the texts from one paragraph of a document to a later one, empty if these are not such paragraphs."""
+    above = next(iter(tree.ancestors(first)), None)
+    parts = [] if above is None else tree.children(above)
+    if first not in parts or last not in parts or first == last:
+        return []
+    within = parts[parts.index(first) : parts.index(last) + 1]
+    return [each.value for each in within] if {each.role for each in within} <= PARAGRAPHS else []
 
 
 def _chosen(before: ElementTree, target: Element, after: ElementTree) -> FieldNow | None:
