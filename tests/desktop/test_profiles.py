@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
+from holo_tasks.core.input.gestures import Write
 from holo_tasks.desktop import VirtualDesktop, processes
 from holo_tasks.desktop.profiles.office import SETTINGS, locks
 from holo_tasks.desktop.x11 import windows
@@ -295,6 +296,22 @@ async def test_an_office_program_starts_the_same_way_every_time(home, document, 
             assert locks([document.parent]), "a killed program leaves its lock"
     async with VirtualDesktop(**how) as second:
         assert await seen(second) == begun == ["report.xlsx - LibreOffice Calc"]
+    assert not locks([document.parent])
+
+
+@needs_office
+@pytest.mark.parametrize("end", ["closed", "killed"])
+async def test_an_unsaved_office_document_opens_as_saved_without_a_question(home, document, end):
+    how = {"app": f"{OFFICE} {document}", "app_timeout_s": SLOW_S, "profiles": "kept"}
+    first = VirtualDesktop(**how)
+    async with first:
+        await seen(first)
+        await first.do(Write("unsaved", press_enter=True))
+        if end == "killed":
+            end_all(first)
+    async with VirtualDesktop(**how) as second:
+        assert await seen(second) == ["report.xlsx - LibreOffice Calc"]
+        assert "unsaved" not in {each.value for each in (await second.elements()).elements}
     assert not locks([document.parent])
 
 
