@@ -27,7 +27,7 @@ from holo_tasks.machine.proc import runs_until_sleep
 
 PRESS, RELEASE, RELEASE_BUTTON = 2, 3, 5
 CORE_KEYBOARD = 0x100
-HELD_LEAST_S, HELD_S, NAP_S = 0.012, 0.1, 0.002
+HELD_LEAST_S, HELD_S, NAP_S = 0.012, 0.1, 0.004
 """Shortest and longest time that several keys are held until the program has read them, and the interval of the checks.
 
 The X server repeats a held key only after 0.2 s or more.
@@ -180,14 +180,21 @@ class Keyboard:
     def await_reader(self, runs: int | None) -> None:
         """Wait until the program has read the pressed keys. ``runs`` is its `reader_runs` before them.
 
-        When some programs, such as those of Lazarus, read a key, they ask the server which modifiers are held then. An
-        unknown program gets the shortest time.
+        When some programs, such as those of Lazarus, read a key, they ask the server which modifiers are held then.
+        They may sleep between two keys, so they have read all keys only if two checks show the same. An unknown
+        program gets the shortest time.
         """
         self.flush()
         self.arrive()
         time.sleep(HELD_LEAST_S)
         until = time.monotonic() + HELD_S - HELD_LEAST_S
-        while runs is not None and self.reader_runs() in (-1, runs) and time.monotonic() < until:
+        last = runs
+        while runs is not None and time.monotonic() < until:
+            self._link.sync()
+            now = self.reader_runs()
+            if now == last and now not in (-1, runs):
+                return
+            last = now
             time.sleep(NAP_S)
 
     def holds(self, keycode: int) -> bool:
