@@ -1,16 +1,16 @@
-"""Find the places where a screen names the current business item: the conditions of a rule with values of the item.
+"""Find the places where a screen names the current business item: conditions and targets with values of the item.
 
 Nothing is pressed unless these places are unchanged right before the input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from holo_tasks.core.screen.geometry import Box
 from holo_tasks.scripts.conditions import is_visible
 from holo_tasks.scripts.playbook import Rule
-from holo_tasks.scripts.steps_and_targets import Condition, texts_of
+from holo_tasks.scripts.steps_and_targets import Action, texts_of
 from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import FilledLabel, Sight, matches
 
@@ -20,8 +20,10 @@ title.
 """
 
 
-def item_boxes(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[Box, ...]:
-    """Return the boxes of all texts and elements by which a rule identifies its item, in pixels of the sight.
+def item_boxes(rule: Rule, action: Action, values: Mapping[str, Value], sight: Sight) -> tuple[Box, ...]:
+    """Return the boxes of all texts and elements that identify the item, in pixels of the sight.
+
+    These are the conditions of the rule, and the labels next to the targets of its action, such as the key of a row.
 
     The places come from the accessibility tree. OCR is used only for texts that the tree does not have.
     """
@@ -29,13 +31,15 @@ def item_boxes(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[B
         one for screen in rule.screens if all(is_visible(each, values, sight) for each in screen) for one in screen
     ]
     wanted += [one for one in rule.any_of if is_visible(one, values, sight)]
-    boxes = (box for one in wanted for label in _of_item(one, values) for box in _places(label, sight))
+    texts = [text for one in wanted for text in texts_of(one)]
+    texts += [text for target in action.targets for text in target.relations.values()]
+    boxes = (box for label in _of_item(texts, values) for box in _places(label, sight))
     return tuple(dict.fromkeys(boxes))
 
 
-def _of_item(wanted: Condition, values: Mapping[str, Value]) -> Iterator[FilledLabel]:
-    """Yield the texts of a condition that contain a value."""
-    labels = (label_of(text, values) for text in texts_of(wanted))
+def _of_item(texts: Iterable[str], values: Mapping[str, Value]) -> Iterator[FilledLabel]:
+    """Yield the texts that contain a value."""
+    labels = (label_of(text, values) for text in texts)
     return (label for label in labels if isinstance(label, FilledLabel) and label.values)
 
 

@@ -171,7 +171,7 @@ class PlaybookBrain:
             await asyncio.to_thread(self._searched.aim, rule, sight)
             await asyncio.to_thread(self._messages.aim, rule, sight)
         self._late_texts.aim(self._reader.with_texts(sight, walk), self._past)
-        held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
+        held = await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else self._intended(action, held)
         self._outcomes.remember(step, walk)
         self._known = [*walk.typed.left.filled]
@@ -235,8 +235,8 @@ class PlaybookBrain:
 
     def _held(self, decision: Decision, sight: Sight) -> tuple[Box, ...]:
         """Return the places where the screen names the business item of the step."""
-        rule = self._rule_of(decision)
-        return () if rule is None else item_boxes(rule, self.values, sight)
+        rule, action = self._rule_of(decision), decision.action
+        return () if rule is None or action is None else item_boxes(rule, action, self.values, sight)
 
     def _read_before(self, decision: Decision, sight: Sight) -> Mapping[str, Value]:
         """Return the values that the next rules need new, as far as the screen shows them before the action."""

@@ -20,11 +20,15 @@ def rule(*screen: object) -> Rule:
     return Rule.model_validate({"id": "one", "screen": [*screen], "do": [{"hotkey": ["f2"], "thought": "Press."}]})
 
 
+def boxes(one: Rule, values: dict[str, str], sight: Sight) -> tuple[Box, ...]:
+    return item_boxes(one, one.do[0], values, sight)
+
+
 def test_the_areas_are_where_the_items_values_are_read() -> None:
-    assert item_boxes(rule("ORDER DETAILS", "{order}"), VALUES, SIGHT) == (NUMBER,)
-    assert item_boxes(rule("ORDER DETAILS"), VALUES, SIGHT) == ()
+    assert boxes(rule("ORDER DETAILS", "{order}"), VALUES, SIGHT) == (NUMBER,)
+    assert boxes(rule("ORDER DETAILS"), VALUES, SIGHT) == ()
     twice = replace(SIGHT, lines=(*SIGHT.lines, Line("Order AB-1207", Box(20, 200, 200, 20))))
-    assert item_boxes(rule("*{order}*"), VALUES, twice) == (NUMBER, Box(20, 200, 200, 20))
+    assert boxes(rule("*{order}*"), VALUES, twice) == (NUMBER, Box(20, 200, 200, 20))
 
 
 def test_the_areas_of_reported_elements_need_no_ocr() -> None:
@@ -33,10 +37,18 @@ def test_the_areas_of_reported_elements_need_no_ocr() -> None:
     field = element("text field", "Order", OTHER, value="AB-1207")
     sight = Sight((), SIZE, elements=tree_of(window(Box.whole(SIZE)), told, page, field), reported=lambda label: True)
     wanted = rule({"role": "label", "name": "{order}", "text": "{order}"})
-    assert item_boxes(wanted, VALUES, sight) == (NUMBER, OTHER)  # not the area of the whole page
+    assert boxes(wanted, VALUES, sight) == (NUMBER, OTHER)  # not the area of the whole page
 
 
 def test_only_the_visible_version_of_a_screen_counts() -> None:
     two = rule("INVOICE", "{order}").model_copy(update={"or_screen": (("ORDER DETAILS", "*{order}"),)})
-    assert item_boxes(two, VALUES, SIGHT) == (NUMBER,)
-    assert item_boxes(rule("INVOICE", "{order}"), VALUES, SIGHT) == ()
+    assert boxes(two, VALUES, SIGHT) == (NUMBER,)
+    assert boxes(rule("INVOICE", "{order}"), VALUES, SIGHT) == ()
+
+
+def test_the_key_of_the_row_of_a_target_counts() -> None:
+    """A list may be sorted anew when the pointer arrives, and the key then stands in another row."""
+    pay = {"role": "button", "name": "Pay", "row": "{order}"}
+    one = Rule.model_validate({"id": "one", "do": [{"click": pay, "thought": "Pay."}]})
+    assert boxes(one, VALUES, SIGHT) == (NUMBER,)
+    assert boxes(one, {"order": "AB-9999"}, SIGHT) == ()

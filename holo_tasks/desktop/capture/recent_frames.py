@@ -23,17 +23,21 @@ from holo_tasks.core.repaints.repaint_rhythm import RepaintingArea
 from holo_tasks.core.repaints.repaint_shapes import ShapeChanges
 from holo_tasks.core.screen.flicker import grayscale_area, unreadable_columns
 from holo_tasks.core.screen.geometry import Box, Point
+from holo_tasks.core.screen.likeness import edges, show_different_letters
 from holo_tasks.core.screen.recheck import (
     CARET_TALL,
     InputTarget,
+    Pixels,
     Restless,
     Sighting,
     StackedWindow,
+    Strip,
     WindowStack,
     aim,
     areas,
     change_at_target,
     has_changed,
+    part,
     rows,
 )
 from holo_tasks.desktop.capture.screen import Picture, Screen
@@ -50,6 +54,7 @@ PATIENCE_S, NAP_S = 1.5, 0.05
 """Longest wait until a screen looks as before, and the pause between looks. A blinking caret shows half of the time."""
 HOLD_S = 3.0
 """Longest wait in total while a place may soon count as self-repainting. Without such a place ``PATIENCE_S`` holds."""
+OTHER_ITEM = "the text that names the item looks different"
 SPARSE = 4
 """Of this many rows, one is in the checksum of a picture."""
 
@@ -124,6 +129,14 @@ class RecentFrames:
             self._compare(number, where, held)
         self._watch.acts()
 
+    def compare_item(self, number: int, held: Sequence[Box]) -> None:
+        """Raise `ScreenChanged` if other letters than in picture ``number`` are in one of the boxes of ``held``.
+
+        Colors and lines do not count, because a program may highlight the row of the pointer.
+        """
+        if (kept := self._kept.get(number)) and _other_letters(kept.sighting().pixels, self._capture_held(held), held):
+            raise ScreenChanged(f"The screen changed when the pointer arrived: {OTHER_ITEM}. Nothing was pressed.")
+
     def _compare(self, number: int, where: InputTarget, held: Sequence[Box]) -> None:
         windows = self._read_windows(where)
         if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
@@ -132,6 +145,9 @@ class RecentFrames:
         if (kept := self._kept.get(number)) is None:
             raise ScreenChanged(f"The frame of this decision is too old to {about} by it. Nothing was done.")
         before = kept.sighting()
+        # A list that is sorted to and fro shows the item there again, but the target may come from the time between.
+        if held and _other_letters(before.pixels, self._capture_held(held), held):
+            raise ScreenChanged(f"The screen changed where you were about to {about}: {OTHER_ITEM}. Nothing was done.")
         now = self._capture_rows(where, windows)
         if why := self._wait_until_same(before, kept.seen_s, now, where, held):
             raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
@@ -183,13 +199,17 @@ class RecentFrames:
         """
         if not held:
             return ""
-        around = Box.around(held).cut_to(Box.whole(self._screen.size))
-        first, last = max(0, around.top - CARET_TALL), min(self._screen.size.height, around.bottom + CARET_TALL)
-        now = Sighting(self._screen.strip(first, last), before.windows)
+        now = Sighting(self._capture_held(held), before.windows)
         if not has_changed(before, now, held):
             return ""
         steady = [area.box for area in (self._watch.steady(seen_s) if areas is None else areas)]
-        return "the text that names the item looks different" if has_changed(before, now, held, steady) else ""
+        return OTHER_ITEM if has_changed(before, now, held, steady) else ""
+
+    def _capture_held(self, held: Sequence[Box]) -> Strip:
+        """Capture the rows around boxes."""
+        around = Box.around(held).cut_to(Box.whole(self._screen.size))
+        first, last = max(0, around.top - CARET_TALL), min(self._screen.size.height, around.bottom + CARET_TALL)
+        return self._screen.strip(first, last)
 
     def _difference_at_aim(
         self,
@@ -232,6 +252,14 @@ class RecentFrames:
     def _capture_rows(self, where: InputTarget, windows: WindowStack) -> Sighting:
         """Capture the rows that matter, after the windows were read: a window that appears is then in the picture."""
         return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
+
+
+def _other_letters(before: Pixels, now: Pixels, boxes: Sequence[Box]) -> bool:
+    """Return whether one of these boxes has other letters, whatever their colors."""
+    if before.size != now.size:
+        return True
+    cut = [area for box in boxes if (area := box.cut_to(Box.whole(now.size))).area]
+    return any(show_different_letters(edges(part(before, area)), edges(part(now, area))) for area in cut)
 
 
 class _StoredPicture:

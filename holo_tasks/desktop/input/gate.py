@@ -47,8 +47,9 @@ class Gate(Interrupt):
 
     ``owner_at`` returns the program that gets a press at a point or, without one, a key; empty if it is unknown.
     ``binding`` returns the reason why secrets may not be typed there, empty if they may. ``compared`` raises
-    `ScreenChanged` if the screen around the gesture differs from the frame with that number. ``same_window`` raises it
-    if another window is there than at that comparison.
+    `ScreenChanged` if the screen around the gesture differs from the frame with that number, and ``item_compared`` if
+    other letters are where that frame names the item. ``same_window`` raises it if another window is there than at that
+    comparison.
     """
 
     def __init__(self, page: SharedFlags) -> None:
@@ -56,6 +57,7 @@ class Gate(Interrupt):
         self.owner_at: Callable[[Point | None], str] = lambda at: ""
         self.binding: Callable[[Sequence[Secret], Point | None], str] = lambda secrets, at: "Its window is unknown."
         self.compared: Callable[[int, Gesture, Sequence[Box]], None] = lambda frame, gesture, held: None
+        self.item_compared: Callable[[int, Sequence[Box]], None] = lambda frame, held: None
         self.same_window: Callable[[Point | None], None] = lambda at: None
         self._decided: tuple[int, Gesture, Sequence[Box]] | None = None
         self._compared = self._touched = self._pressed = False
@@ -153,6 +155,17 @@ class Gate(Interrupt):
         if self._decided is not None and not self._touched and not fresh:
             self.compared(*self._decided)
             self._compared, self._compared_s = True, time.monotonic()
+
+    @property
+    def names_item(self) -> bool:
+        """Whether the frame of the decision names the business item of the gesture."""
+        return self._decided is not None and bool(self._decided[2])
+
+    def compare_item(self) -> None:
+        """Raise `ScreenChanged` if other letters are where the frame named the item. The pointer has moved since."""
+        if self._decided is not None:
+            frame, _, held = self._decided
+            self.item_compared(frame, held)
 
     def motion(self) -> None:
         """Raise unless one more motion may be sent now."""

@@ -298,7 +298,8 @@ class XSession:
         lasts = self._server is None and self._order["touches"]
         self._repaint_watch = begin_watch(link, self._repaints, lambda: gate.held, lasts=lasts)
         self._recent_frames = RecentFrames(link, self._screen, gate, self._repaint_watch)
-        gate.compared, gate.same_window = self._recent_frames.compare, self._recent_frames.same_window
+        frames = self._recent_frames
+        gate.compared, gate.item_compared, gate.same_window = frames.compare, frames.compare_item, frames.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._is_program, lambda at: held(link, at)).refusal
 
     def _create_screen(self) -> Callable[[], None]:
