@@ -24,7 +24,7 @@ from holo_tasks.vision.screen_text import Sight
 
 BESIDE = "XXZ"
 """A column far from those of any recorded cell, for the other cells of its row."""
-DESCRIBES = frozenset({"name", "within", "right_of", "below", "holds", "place", "column"})
+DESCRIBES = frozenset({"name", "within", "right_of", "below", "holds", "place", "column", "in_row"})
 """Facts that each suffice to find an element again."""
 
 
@@ -180,7 +180,7 @@ class _ToldTree:
 
 
 def _is_described(step: RecordedStep) -> bool:
-    """Return whether an element can be found by its name, its container, a label next to it or its place in a group."""
+    """Return whether an element can be found by its name, its container, its row, a label or its place."""
     return not DESCRIBES.isdisjoint(name for name, text in step.element.items() if text)
 
 

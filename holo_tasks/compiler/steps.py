@@ -20,7 +20,7 @@ from holo_tasks.compiler.targets import (
     templated,
     title_of_item,
 )
-from holo_tasks.core.elements.element_anchors import FIELDS, OPTIONS, TWO_STATES, numbered
+from holo_tasks.core.elements.element_anchors import BESIDE_WORDS, FIELDS, OPTIONS, TWO_STATES, numbered
 from holo_tasks.core.elements.elements import CELLS, PLACE_NAME, ROWS
 from holo_tasks.core.elements.known_elements import HOLDERS
 from holo_tasks.core.errors import InvalidUsage
@@ -121,6 +121,8 @@ def _in_row(step: RecordedStep, sight: Sight, values: Mapping[str, Value]) -> Ta
     if role not in CELLS | {"label"}:
         if not name and role in TWO_STATES:
             return Target(role=role, row=key, column=facts.get("column"), within=within)
+        if not name and role in BESIDE_WORDS and facts.get("in_row") == "1":
+            return Target(role=role, row=key, within=within)
         words = templated(name, values)
         text = words if role in WRITTEN_ON and sight.has(name) else None
         named = Target(role=role, name=words, text=text, row=key, within=within) if name else None

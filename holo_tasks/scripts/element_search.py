@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from holo_tasks.core.elements.calendar_days import CalendarDay, day_of
+from holo_tasks.core.elements.element_anchors import row_around
 from holo_tasks.core.elements.elements import (
     ALERTS,
     CELLS,
@@ -188,7 +189,7 @@ def _in_table(found: Sequence[Element], relation: str, label: str, tree: Element
         named |= {each.id for each in sheet.values() if is_title(label, each.value)}
     if relation == "column":
         return [each for each in found if (head := tree.heading_of(each)) is not None and head.id in named]
-    return [each for each in found if any(other.id in named for other in tree.row_of(each))]
+    return [each for each in found if any(other.id in named for other in row_around(tree, each))]
 
 
 def is_day_in_month(element: Element, month: str, sight: Sight) -> bool:

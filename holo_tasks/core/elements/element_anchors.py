@@ -31,6 +31,8 @@ OPTIONS = frozenset({"list item", "menu item", "tree item", "cell"})
 """Roles of the options of a combo box."""
 PRESSED = TWO_STATES | {"button", "link", "menu item"}
 """Roles of controls whose name is not a value of their row."""
+BESIDE_WORDS = frozenset({"button", "link"})
+"""Roles of controls that a cell may have next to its own text."""
 IMAGES = frozenset({"image", "icon"})
 FILE_FIELD = re.compile(r"file ?name:?$", re.IGNORECASE)
 """Name of the field of a file dialog, in toolkits that give the dialog no role of its own."""
@@ -366,8 +368,28 @@ def _area_text(tree: ElementTree, element: Element, known: Callable[[Element], E
     return ""
 
 
+def row_around(tree: ElementTree, element: Element) -> list[Element]:
+    """Return the named elements in the row of an element, and the words next to a button or link in its own cell."""
+    cell = next((each for each in tree.ancestors(element) if each.role in CELLS), None)
+    if cell is None or element.role not in BESIDE_WORDS:
+        return tree.row_of(element)
+    own = {"", element.name, *(each.name for each in tree.below(element))}
+    parts = [each for each in (cell, *tree.below(cell)) if each.role in TEXTS | CELLS and each.on_screen]
+    return [*(each for each in parts if each.name not in own), *tree.row_of(element)]
+
+
+def _alike_in_row(tree: ElementTree, element: Element, row: Sequence[Element]) -> list[Element]:
+    """Return the other elements in the row of an element that have its role and name, or no name either."""
+    if element.name:
+        return [each for each in row if each.role == element.role and each.name == element.name]
+    listed = next((each for each in tree.ancestors(element) if each.role in LISTS), None)
+    inside = () if listed is None else tree.below(listed)
+    alike = [each for each in inside if each.role == element.role and not each.name and each.on_screen]
+    return [each for each in alike if each.id != element.id and is_level(each.box, element.box)]
+
+
 def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element]) -> dict[str, str]:
-    row = tree.row_of(element)
+    row = row_around(tree, element)
     if not row and not tree.is_in_next_row(element):
         return {}
 
@@ -375,7 +397,7 @@ def _row(tree: ElementTree, element: Element, known: Callable[[Element], Element
         return known(each).value if tree.place_in_sheet(each) is not None else known(each).name
 
     heading = tree.heading_of(element)
-    alike = [each for each in row if each.role == element.role and each.name == element.name]
+    alike = _alike_in_row(tree, element, row)
     texts = dict.fromkeys(text for each in row if (text := text_on(each)) and each.role not in PRESSED)
     facts = {f"cell {number}": text for number, text in enumerate([*texts][:MOST], start=1)}
     return facts | {"column": "" if heading is None else text_on(heading), "in_row": str(len(alike) + 1)}
