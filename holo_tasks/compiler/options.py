@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from holo_tasks.compiler.read_pictures import ReadPicture
 from holo_tasks.compiler.recording import RecordedStep, Recording
@@ -12,6 +13,8 @@ from holo_tasks.core.screen.geometry import Point
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, plain
 
+IN_OPEN_LISTS = frozenset({"list item", "menu item"})
+"""Roles of options whose list may cover the form below."""
 CHOICES = TWO_STATES | OPTIONS | {"combo box"}
 """Roles of controls that choose a value."""
 
@@ -47,3 +50,21 @@ def _options_at(point: Point, step: RecordedStep, sight: Sight, values: Mapping[
 
 def _holds(line: Line, point: Point, value: str) -> bool:
     return line.box.contains(point) and value.casefold() in line.text.casefold()
+
+
+def require_after_choice(steps: Sequence[RecordedStep], every: Sequence[list[dict[str, Any]]]) -> None:
+    """Leave out typed values before a press on an option, if the next step requires them, too.
+
+    The open list may cover the field with the value, depending on the size of the window and on the item.
+    """
+    typed: set[str] = set()
+    for step, own, following in zip(steps, every, every[1:], strict=False):
+        if own[0].get("before") and step.element.get("role") in IN_OPEN_LISTS:
+            later = following[0].get("before", [])
+            kept = [one for one in own[0]["before"] if not (isinstance(one, str) and one in typed and one in later)]
+            own[0] = {**own[0], "before": kept} if kept else _without_before(own[0])
+        typed |= {action["write"]["text"] for action in own if "write" in action}
+
+
+def _without_before(action: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in action.items() if name != "before"}

@@ -36,7 +36,7 @@ from holo_tasks.compiler.control_states import LeftToModel, checked_after, chose
 from holo_tasks.compiler.loops import looped
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, is_new, is_on, marks_of
 from holo_tasks.compiler.new_items import entered_values, enters_an_item, screens_at_ends, without_entered
-from holo_tasks.compiler.options import without_options
+from holo_tasks.compiler.options import require_after_choice, without_options
 from holo_tasks.compiler.parameters import Ambiguous, kind_of_values
 from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Picture, RecordedStep
@@ -101,6 +101,7 @@ class StepsBuilder(Builder):
                 words = in_words(step, self._values_of(step), self._private)
                 self.by_model.append(ByModel(sum(map(len, every)) + 1, words, why))
                 every.append([{"by_model": words, "why": why}])
+        require_after_choice([step for _, step in path], every)
         self._let_begin_later(path, every)
         answer, unread = self._answer_step(path, sum(map(len, every)))
         once = self._effect_labels()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.screen.geometry import Point
+from holo_tasks.scripts.playbook import ListStep
 from tests.compiler.test_compile import compiled
 from tests.support.recorded_runs import Act, page, record
 
@@ -133,3 +134,25 @@ def test_the_effect_of_an_option_is_the_value_of_its_combo_box(
     assert (option.click.role, option.click.name) == ("menu item", "{state}")
     assert ("{role: combo box, name: State, holds: '{state}'}" in text) is effect, text
     assert not effect or "State {state}" not in text
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_typed_value_is_required_after_the_open_list_that_may_cover_it(tmp_path: Path, again: bool) -> None:
+    """Where the list opens depends on the window. Without a later step that requires the value, it is required now."""
+    head, save = (20, 10, "NEW VISIT"), (20, 300, "Save")
+    form = page(head, (20, 60, "Hours"), (20, 140, "Kind"), save)
+    typed = page(head, (20, 60, "Hours"), (20, 140, "Kind"), save)
+    listed = page((20, 10, "CHOOSE"), (20, 60, "J-25"), (80, 180, "Repair"), (80, 210, "Service"))
+    chosen = page(head, (20, 60, "J-25" if again else "Hours"), (20, 140, "Repair now"), save)
+    steps = [
+        Act(form, click="Hours"),
+        Act(form, write="J-25"),
+        Act(typed, click="Kind"),
+        Act(listed, click="Repair", element={"role": "list item", "name": "Repair", "alike": "1", "dialogs": "0"}),
+        Act(chosen, click="Save"),
+    ]
+    trace = record(tmp_path, "covered", "Book a visit.", steps, page((20, 380, "The visit is booked")), "done")
+    playbook, _, text = compiled(tmp_path, trace, params=("hours=J-25",))
+    option, save_it = (one for one in playbook.goals["look-up"].steps[3:5] if isinstance(one, ListStep))
+    assert "{hours}" in repr(save_it.before if again else option.before), text
+    assert ("{hours}" in repr(option.before)) is not again, text
