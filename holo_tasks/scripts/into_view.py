@@ -64,6 +64,7 @@ WAIT_FOR_PAGE, WAIT_FOR_LIST = (
 KEYBOARD = "Another field has the keyboard: click the one that the text is for."
 WORDS, MOST_WORDS = re.compile(r"[^\W\d_]+"), 1
 """A word, and the most words that a row may show next to its key, as in ``Order {number}``."""
+POINTER_AWAY = "Move the pointer away, because its tooltip may cover the target."
 SMALL = 2
 """Notches to uncover a target."""
 
@@ -103,6 +104,7 @@ class _Search:
     """The month that a calendar showed before the last press that turned it, and the one that it must show then."""
     is_over: bool = False
     clicked_field: bool = False
+    pointer_moved: bool = False
 
     def begin_page(self) -> None:
         self.turns, self.notches, self.direction, self.turned_back, self.before = 0, 0, None, False, ()
@@ -172,6 +174,7 @@ class IntoView:
         is_late = (late or self._search.in_list) and not self._search.is_over
         if move is None and is_late and self._is_by_key(misfit, sight):
             move = self._through_list(misfit, sight, tree)
+        move = move or (self._pointer_away(misfit, sight) if late else None)
         self._search.moves += move is not None
         return move
 
@@ -196,6 +199,19 @@ class IntoView:
             return None
         self._search.clicked_field = True
         return _step("click", KEYBOARD, box.center, sight, element=words_of(wanted), button="left")
+
+    def _pointer_away(self, misfit: Misfit, sight: Sight) -> Move | None:
+        """Return a move of the pointer to the edge of the screen, once for a step whose target something else covers.
+
+        Programs report no tooltip that hangs at the pointer, and no address that a browser shows in its corner.
+        """
+        failures = [_failure(target, self._values, sight) for target in misfit.action.targets]
+        is_covered = any(isinstance(each, ContradictedTarget) for each in failures)
+        if misfit.cause != "target" or self._search.pointer_moved or not is_covered:
+            return None
+        self._search.pointer_moved = True
+        edge = Point(sight.size.width - 1, sight.size.height // 2)
+        return _step("move_to", POINTER_AWAY, edge, sight, element="edge of the screen")
 
     def _to_month(self, misfit: Misfit, sight: Sight, tree: ElementTree) -> Move | None:
         """Return a press that turns a calendar by one month toward the month of the step's date.

@@ -350,3 +350,16 @@ def test_no_click_goes_back_into_a_field_whose_text_was_typed() -> None:
     sight = Sight((), SIZE, elements=tree, disagrees=lambda each, also: "")
     assert walked.view.move(done, sight, True) is None
     assert walked.view.move(replace(done, cause="screen"), sight, True) is not None
+
+
+def test_the_pointer_moves_away_once_if_something_unreported_covers_the_target() -> None:
+    """A tooltip at the pointer is in no tree. Before the playbook would hand over, its program may still be drawing."""
+    tree, walked = form(box=Box(20, 100, 100, 20)), Walked(TICK)
+    assert walked.move(tree, covered="Approved") == {}
+    move = walked.move(tree, late=True, covered="Approved")
+    assert (move["tool_name"], move["x"] * 800 // 1000) == ("move_to", 799)
+    assert walked.move(tree, late=True, covered="Approved") == {}
+
+
+def test_the_pointer_stays_if_the_target_is_missing() -> None:
+    assert Walked("{click: {role: check box, name: Refused}}").move(form(), late=True) == {}
