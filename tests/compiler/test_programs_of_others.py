@@ -16,6 +16,7 @@ import pytest
 
 from holo_tasks import pursue, subgoal
 from holo_tasks.cli.compile import compile_traces
+from holo_tasks.contract.wire_messages import turns_of
 from holo_tasks.core.elements.elements import ElementTree
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.screen.geometry import Size
@@ -62,11 +63,15 @@ def press(role: str, name: str, beside: str = "") -> Callable[[ElementTree], dic
 
 
 async def by_model(desktop: Desktop, folder: Path, goal: str, steps: Sequence[Any], **data: str) -> str:
-    """Have a scripted model do some steps; return the trace. A step may be made of the elements at that moment."""
+    """Have a scripted model do some steps; return the trace. A step may be made of the elements at that moment.
+
+    A step that was withheld is done again.
+    """
     loop = asyncio.get_running_loop()
 
     def answers(number: int, body: Any) -> Any:
-        one = steps[min(number, len(steps) - 1)]
+        done = sum(not turn.failed for turn in turns_of(body))
+        one = steps[min(done, len(steps) - 1)]
         time.sleep(0.2)  # no model is faster, and the elements are read meanwhile
         return one(asyncio.run_coroutine_threadsafe(desktop.elements(), loop).result(20)) if callable(one) else one
 
