@@ -132,9 +132,14 @@ class RecentFrames:
     def compare_item(self, number: int, held: Sequence[Box]) -> None:
         """Raise `ScreenChanged` if other letters than in picture ``number`` are in one of the boxes of ``held``.
 
-        Colors and lines do not count, because a program may highlight the row of the pointer.
+        Colors and lines do not count, because a program may highlight the row of the pointer. Neither do boxes under a
+        window that was not there, such as a menu or a tooltip.
         """
-        if (kept := self._kept.get(number)) and _other_letters(kept.sighting().pixels, self._capture_held(held), held):
+        if (kept := self._kept.get(number)) is None:
+            return
+        windows, before = arrangement(self._link), kept.windows
+        held = [box for box in held if windows.under(box.center) == before.under(box.center)]
+        if held and _other_letters(kept.sighting().pixels, self._capture_held(held), held):
             raise ScreenChanged(f"The screen changed when the pointer arrived: {OTHER_ITEM}. Nothing was pressed.")
 
     def _compare(self, number: int, where: InputTarget, held: Sequence[Box]) -> None:

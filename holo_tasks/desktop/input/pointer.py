@@ -149,8 +149,8 @@ class Pointer:
             if arrives:
                 self._glance.await_reaction(self.last_event_ns, HOVER_NS)
             self._gate.compare_item()
-            if count == 1:
-                return self._press_item(at, button)
+            if count == 1 and button == "left":  # a press of the right button opens a menu at once
+                return self._press_item(at)
         for number in range(count):
             if number and before is not None:
                 if not self._glance.await_answer(self.last_event_ns):
@@ -163,13 +163,13 @@ class Pointer:
             self._press_and_release(at, button)
         return ""
 
-    def _press_item(self, at: Point, button: Button) -> str:
-        """Press a button, and release it only if the program still names the item at the same place.
+    def _press_item(self, at: Point) -> str:
+        """Press the left button, and release it only if the program still names the item at the same place.
 
         A list may be sorted anew between the last look and the press, so that the press goes to another item. Programs
         act on the release, and only if the pointer is still on the control. Returns a note if that was elsewhere.
         """
-        self._press(at, button)
+        self._press(at, "left")
         now = at
         try:
             self._glance.await_reaction(self.last_event_ns, PRESSED_NS)
@@ -179,7 +179,7 @@ class Pointer:
             self.move(now)
             return RELEASED_AWAY
         finally:
-            self._release(now, button)
+            self._release(now, "left")
         return ""
 
     def drag(self, start: Point, end: Point, button: Button) -> str:
