@@ -25,8 +25,11 @@ OTHER_CHROMIUM = re.compile(r"ungoogled-chromium|thorium-browser|code(-\w+)?|cod
 ELECTRON = ("resources/app.asar", "resources/app")
 """Files next to the executable of an Electron application, together with `PIECES`."""
 PIECES = "chrome_100_percent.pak"
+QUIET_CHROMIUM = {"autofill": {"profile_enabled": False, "credit_card_enabled": False}}
+"""Settings of new profiles. A list of earlier entries would cover the field below, and Enter or a click may take one."""
 QUIET_FIREFOX = {
     "browser.aboutwelcome.enabled": False,
+    "browser.formfill.enable": False,
     "browser.sessionstore.resume_from_crash": False,
     "browser.shell.checkDefaultBrowser": False,
     "browser.startup.homepage_override.mstone": "ignore",
@@ -103,6 +106,12 @@ def _leave_unchanged(_: Path) -> None:
     """Leave a profile unchanged."""
 
 
+def _seed_browser(profile: Path) -> None:
+    settings = profile / "Default" / "Preferences"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(json.dumps(QUIET_CHROMIUM), encoding="utf-8")
+
+
 def _mend_browser(profile: Path) -> None:
     for name in ("SingletonLock", "SingletonSocket", "SingletonCookie"):
         (profile / name).unlink(missing_ok=True)
@@ -161,7 +170,7 @@ BROWSER = ProgramKind(
     "--user-data-dir=FOLDER",
     re.compile(r"--user-data-dir(=|$)|--temp-profile$|--profile(=|$)"),
     lambda profile: [f"--user-data-dir={profile}", "--no-first-run", "--no-default-browser-check"],
-    _leave_unchanged,
+    _seed_browser,
     _mend_browser,
 )
 KINDS = (
