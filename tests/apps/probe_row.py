@@ -1,7 +1,6 @@
-"""A Tk row with a key and a button: `probe_row.py arrive|press|menu|color FILE`. The button writes the key to the file.
+"""A Tk row with a key and a button: `probe_row.py arrive|tooltip|color FILE`. The button writes the key to the file.
 
-The key changes when the pointer comes to the button (arrive) or presses it (press). Otherwise a press puts a window
-over the key (menu), or the key gets another color when the pointer comes (color).
+When the pointer comes to the button, the key changes (arrive), gets another color, or a window covers it (tooltip).
 """
 
 import sys
@@ -23,16 +22,16 @@ def pay():
 def change(*_):
     if mode == "color":
         key.configure(background="#cde")
-    elif mode == "menu":
-        menu = tk.Toplevel(root)
-        menu.overrideredirect(True)
-        menu.geometry("160x60+50+90")
-        tk.Label(menu, text="Open\nDelete").pack()
+    elif mode == "tooltip":
+        tip = tk.Toplevel(root)
+        tip.overrideredirect(True)
+        tip.geometry("160x60+50+90")
+        tk.Label(tip, text="Pays this order").pack()
     else:
         key.configure(text="CD-3391")
 
 
 button = tk.Button(root, text="Pay", command=pay)
 button.place(x=200, y=60, width=120, height=40)
-button.bind("<ButtonPress-1>" if mode in ("press", "menu") else "<Enter>", change, add=True)
+button.bind("<Enter>", change, add=True)
 root.mainloop()

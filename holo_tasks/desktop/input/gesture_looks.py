@@ -24,8 +24,8 @@ LEAST_NS = 100_000_000
 QUIET_NS = 40_000_000
 SHOWN_NS = 300_000_000
 """Longest wait for a screen that keeps moving. Two presses further apart are no longer a double click."""
-HOVER_NS, PRESSED_NS, REACTED_NS = 60_000_000, 120_000_000, 200_000_000
-"""Longest wait for the first repaint after the pointer has moved, after a press, and for the last repaint."""
+HOVER_NS, HOVERED_NS = 60_000_000, 200_000_000
+"""Longest wait for the first repaint after the pointer has moved, and for the last one."""
 SIDE = 48
 """Distance from the pointer in pixels within which a dragged object shows."""
 BUSY_NS = 1_500_000_000
@@ -82,18 +82,15 @@ class PointChecker:
         """Wait until the window manager, which holds presses back, has passed the last one on."""
         self._pulse.await_manager()
 
-    def await_reaction(self, since_ns: int, first_ns: int) -> None:
-        """Wait until a program has drawn its reaction to the pointer, such as a list that it sorts anew.
-
-        A program draws its earlier changes before, or together with it. ``first_ns`` is the longest wait for it.
-        """
+    def await_hover(self, moved_ns: int) -> None:
+        """Wait until a program has drawn what the arrival of the pointer changes, such as a list that it sorts anew."""
         while True:
             self._gate.check()
-            drawn = [repaint.at_ns for repaint in self._repaints.latest() if repaint.at_ns > since_ns]
-            end = min(drawn[-1] + QUIET_NS, since_ns + REACTED_NS) if drawn else since_ns + first_ns
+            drawn = [repaint.at_ns for repaint in self._repaints.latest() if repaint.at_ns > moved_ns]
+            end = min(drawn[-1] + QUIET_NS, moved_ns + HOVERED_NS) if drawn else moved_ns + HOVER_NS
             if (left := end - time.monotonic_ns()) <= 0:
                 return
-            self._repaints.wait(left, serial=None)
+            self._repaints.wait(left)
 
     def await_answer(self, pressed_ns: int, *, other_than: PointView | None = None) -> bool:
         """Wait until the effect of a press shows. Return false if the program is too busy to show it.

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.core.errors import DesktopFailed, ScreenChanged
+from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.input.gestures import Button, Direction
 from holo_tasks.core.screen.geometry import Point
 from holo_tasks.core.screen.likeness import may_be_same_target
 from holo_tasks.desktop.input.direct_press import DirectPress
 from holo_tasks.desktop.input.double_click import DoubleClick
 from holo_tasks.desktop.input.gate import Gate
-from holo_tasks.desktop.input.gesture_looks import HOVER_NS, PRESSED_NS, EarlierPoint, PointChecker
+from holo_tasks.desktop.input.gesture_looks import EarlierPoint, PointChecker
 
 # Toolkits start a drag after a few pixels and follow the pointer from one turn of the event loop to the next. Without
 # pauses they merge all moves into one and see a click. HTML5 and Xdnd ask the target about the drop before the button
@@ -41,10 +41,6 @@ PRESSES_LEFT_OUT = (
     "Only press {} of {} was made, because another control was there by then. Look again before you press it."
 )
 BUSY = "Only press {} of {} was made: the program is still busy with it."
-RELEASED_AWAY = (
-    "The text that names the item changed while the button was pressed. The button was released elsewhere, so that "
-    "the press probably did nothing. Look again."
-)
 CALLED_OFF = (
     "The drag was stopped, because something new appeared at its end point after the press. The button was released "
     "where it was pressed. Look again."
@@ -137,8 +133,7 @@ class Pointer:
         If a press brings up something else at the point, the remaining presses are omitted: the caller has not
         decided to press that. If the answer to the first press of a double click comes too late for the second one,
         that press was a single click which changed nothing there. Then both presses follow without a look between them.
-        Raises `ScreenChanged` if the arrival of the pointer changed the text that names the item. A single press is
-        released elsewhere if that text changes after it.
+        Raises `ScreenChanged` if the arrival of the pointer changed the text that names the item.
         """
         self._keep_apart(at, button)
         self._gate.compare()  # before the pointer moves: a control may look different under the pointer
@@ -147,10 +142,8 @@ class Pointer:
         self.move(at)
         if self._gate.names_item:
             if arrives:
-                self._glance.await_reaction(self.last_event_ns, HOVER_NS)
+                self._glance.await_hover(self.last_event_ns)
             self._gate.compare_item()
-            if count == 1 and button == "left":  # a press of the right button opens a menu at once
-                return self._press_item(at)
         for number in range(count):
             if number and before is not None:
                 if not self._glance.await_answer(self.last_event_ns):
@@ -161,25 +154,6 @@ class Pointer:
                     self._keep_apart(at, button)
                     self._press_and_release(at, button)
             self._press_and_release(at, button)
-        return ""
-
-    def _press_item(self, at: Point) -> str:
-        """Press the left button, and release it only if the program still names the item at the same place.
-
-        A list may be sorted anew between the last look and the press, so that the press goes to another item. Programs
-        act on the release, and only if the pointer is still on the control. Returns a note if that was elsewhere.
-        """
-        self._press(at, "left")
-        now = at
-        try:
-            self._glance.await_reaction(self.last_event_ns, PRESSED_NS)
-            self._gate.compare_item()
-        except ScreenChanged:
-            now = Point(0, 0)
-            self.move(now)
-            return RELEASED_AWAY
-        finally:
-            self._release(now, "left")
         return ""
 
     def drag(self, start: Point, end: Point, button: Button) -> str:

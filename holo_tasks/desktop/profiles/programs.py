@@ -26,7 +26,7 @@ ELECTRON = ("resources/app.asar", "resources/app")
 """Files next to the executable of an Electron application, together with `PIECES`."""
 PIECES = "chrome_100_percent.pak"
 QUIET_CHROMIUM = {"autofill": {"profile_enabled": False, "credit_card_enabled": False}}
-"""Settings of new profiles. A list of earlier entries would cover the field below, and Enter or a click may take one."""
+"""Settings of new profiles. A list of earlier entries would cover the field below, and Enter may take one."""
 QUIET_FIREFOX = {
     "browser.aboutwelcome.enabled": False,
     "browser.formfill.enable": False,

@@ -38,11 +38,6 @@ async def test_nothing_is_pressed_if_the_arrival_of_the_pointer_changes_the_key(
     assert (paid, "when the pointer arrived" in note) == ([], True)
 
 
-async def test_a_press_is_released_elsewhere_if_it_changes_the_key(tmp_path: Path) -> None:
-    paid, note = await press("press", tmp_path / "told")
-    assert (paid, "released elsewhere" in note) == ([], True)
-
-
-@pytest.mark.parametrize("mode", ["color", "menu"])
-async def test_another_color_of_the_key_or_a_menu_over_it_stops_no_press(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize("mode", ["color", "tooltip"])
+async def test_another_color_of_the_key_or_a_tooltip_over_it_stops_no_press(tmp_path: Path, mode: str) -> None:
     assert await press(mode, tmp_path / "told") == (["AB-1207"], "")
