@@ -20,7 +20,7 @@ HERE, THERE = Point(10, 10), Point(300, 200)
 class Scene:
     """Replaces pyautogui, the screen captures and the gate, and records the order of their calls."""
 
-    is_one_program = False
+    is_one_program = names_item = False
 
     def __init__(self) -> None:
         self.order: list[str] = []
