@@ -53,7 +53,7 @@ def _holds(line: Line, point: Point, value: str) -> bool:
 
 
 def require_after_choice(steps: Sequence[RecordedStep], every: Sequence[list[dict[str, Any]]]) -> None:
-    """Leave out typed values before a press on an option, if the next step requires them, too.
+    """Leave out typed values before a press on an option, if the next step also requires them.
 
     The open list may cover the field with the value, depending on the size of the window and on the item.
     """

@@ -1,6 +1,6 @@
 """A Tk row with a key and a button: `probe_row.py arrive|tooltip|color FILE`. The button writes the key to the file.
 
-When the pointer comes to the button, the key changes (arrive), gets another color, or a window covers it (tooltip).
+When the pointer enters the button, the key changes (arrive), gets another color, or a window covers it (tooltip).
 """
 
 import sys

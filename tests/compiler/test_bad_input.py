@@ -145,8 +145,6 @@ SAVE = [
 ]
 PAY = [press("button", "Pay", "AB-1207"), step("answer", content="Customer AB-1207 paid")]
 DATA = {"number": "AB-1207", "phone": "030 1234", "remark": "call back"}
-
-
 REMARK = "a remark that is longer than the field"
 
 
@@ -192,7 +190,7 @@ async def test_items_that_differ_in_one_letter_are_told_apart(program: Program, 
         pytest.param("EF-5050", "by mail", "2 elements", id="the key in two rows"),
         pytest.param("AB-12O7", "by mail", "no button", id="an item that is not there"),
         pytest.param("CD-3391", REMARK, "a remark that is longer", id="a value longer than its field"),
-        pytest.param("KL-8080", "by mail", "fill out this field", id="a required field that was empty"),
+        pytest.param("KL-8080", "by mail", "does not show its effect", id="a required field that was empty"),
     ],
 )
 async def test_a_bad_item_is_handed_over_and_nothing_is_stored(
@@ -207,10 +205,7 @@ async def test_a_bad_item_is_handed_over_and_nothing_is_stored(
 
 @pytest.mark.parametrize(
     "message",
-    [
-        "Customer {number} not {done}",
-        "Customer {number} could not be {done}",
-    ],
+    ["Customer {number} not {done}", "Customer {number} could not be {done}"],
 )
 async def test_a_failure_in_the_words_of_success_is_no_answer(program: Program, pay: Path, message: str) -> None:
     await program.restart(message=message, works=False)

@@ -68,7 +68,7 @@ def test_the_button_is_found_in_the_row_of_the_next_key(tmp_path: Path, whole: b
 
 
 def test_one_of_two_buttons_without_names_is_not_found_by_the_row_alone() -> None:
-    """One of them may delete the part."""
+    """Another button may delete the part."""
     tree = listed(icons=2)
     assert facts(tree, 2)["in_row"] == "2"
     with pytest.raises(AmbiguousTarget):

@@ -336,7 +336,7 @@ async def test_a_browser_starts_the_same_way_every_time(home, until, end):
 
     def exit_type() -> str:
         with contextlib.suppress(OSError, ValueError):
-            return json.loads(settings.read_text())["profile"].get("exit_type", "")
+            return json.loads(settings.read_text()).get("profile", {}).get("exit_type", "")
         return ""
 
     first = VirtualDesktop(**how)

@@ -47,7 +47,7 @@ def test_only_the_visible_version_of_a_screen_counts() -> None:
 
 
 def test_the_key_of_the_row_of_a_target_counts() -> None:
-    """A list may be sorted anew when the pointer arrives, and the key then stands in another row."""
+    """A list may be sorted anew when the pointer arrives, and the key is in another row then."""
     pay = {"role": "button", "name": "Pay", "row": "{order}"}
     one = Rule.model_validate({"id": "one", "do": [{"click": pay, "thought": "Pay."}]})
     assert boxes(one, VALUES, SIGHT) == (NUMBER,)

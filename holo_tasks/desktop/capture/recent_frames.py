@@ -55,6 +55,7 @@ PATIENCE_S, NAP_S = 1.5, 0.05
 HOLD_S = 3.0
 """Longest wait in total while a place may soon count as self-repainting. Without such a place ``PATIENCE_S`` holds."""
 OTHER_ITEM = "the text that names the item looks different"
+"""The reason for withholding input after another item came to that place."""
 SPARSE = 4
 """Of this many rows, one is in the checksum of a picture."""
 

@@ -108,7 +108,7 @@ def _leave_unchanged(_: Path) -> None:
 
 def _seed_browser(profile: Path) -> None:
     settings = profile / "Default" / "Preferences"
-    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.parent.mkdir(0o700)
     settings.write_text(json.dumps(QUIET_CHROMIUM), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A press in a row reaches the program only while the screen shows the key of that row."""
+"""A press in a row reaches the program only while the screen shows its key there."""
 
 from __future__ import annotations
 
